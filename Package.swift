@@ -1,0 +1,73 @@
+// swift-tools-version: 6.2
+import PackageDescription
+
+// Swift 6 mode, every warning an error, and each use of an unsafe construct marked `unsafe` where it stands.
+let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error), .strictMemorySafety()]
+let tests: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
+
+func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .executableTarget(name: name, dependencies: dependencies, swiftSettings: strict)
+}
+
+/// A test target; its data lies in `Fixtures/` and is found beside the source file.
+func suite(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
+  .testTarget(name: name, dependencies: dependencies, exclude: ["Fixtures"], swiftSettings: tests)
+}
+
+let package = Package(
+  name: "pushrelay",
+  products: [
+    .executable(name: "pushrelay", targets: ["pushrelay"]),
+    .executable(name: "sendpush", targets: ["sendpush"]),
+    .executable(name: "apns-simulator", targets: ["apns-simulator"]),
+  ],
+  targets: [
+    // C libraries, from Debian's -dev packages: a module map and a shim each, nothing else.
+    .systemLibrary(name: "CLinux"),
+    .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
+    .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+
+    // Used by all.
+    library("JSON"),
+    library("Operations", ["CLinux", "JSON"]),
+
+    // Transport: HTTP2 → OpenSSL → EventLoop. Knows no word of APNs.
+    library("EventLoop", ["CLinux", "Operations"]),
+    library("OpenSSL", ["COpenSSL", "EventLoop", "Operations"]),
+    library("HTTP2", ["CNghttp2", "OpenSSL", "EventLoop", "Operations"]),
+
+    // Words and ports, no I/O.
+    library("PushCore", ["JSON", "Operations"]),
+
+    // Adapters.
+    library("APNs", ["PushCore", "HTTP2", "OpenSSL", "JSON", "Operations"]),
+    library("StoreSQLite", ["CSQLite", "CLinux", "PushCore", "JSON", "Operations"]),
+    library("Delivery", ["PushCore", "Operations"]),
+    library("APNsSimulator", ["HTTP2", "OpenSSL", "EventLoop", "JSON", "Operations"]),
+
+    // Roots.
+    library("Composition", ["APNs", "Delivery", "StoreSQLite", "PushCore", "HTTP2", "OpenSSL", "JSON", "Operations"]),
+    program("pushrelay", ["Composition", "Operations"]),
+    program("sendpush", ["Composition", "Operations"]),
+    program("apns-simulator", ["APNsSimulator", "Operations"]),
+
+    .target(name: "Support", dependencies: ["JSON", "Operations"], path: "Tests/Support", swiftSettings: tests),
+    .target(
+      name: "StoreConformance", dependencies: ["PushCore", "Operations", "Support"], path: "Tests/StoreConformance",
+      swiftSettings: tests),
+    suite("JSONTests", ["JSON"]),
+    suite("OperationsTests", ["Operations", "Support"]),
+    suite("HTTP2Tests", ["HTTP2", "OpenSSL", "EventLoop", "Support"]),
+    suite("PushCoreTests", ["PushCore", "Support"]),
+    suite("APNsTests", ["APNs", "APNsSimulator", "Support"]),
+    suite("StoreSQLiteTests", ["StoreSQLite", "StoreConformance", "Support"]),
+    suite("DeliveryTests", ["Delivery", "StoreSQLite", "Support"]),
+    suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
+    suite("EndToEndTests", ["JSON", "Support"]),
+  ]
+)

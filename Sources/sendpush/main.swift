@@ -1,0 +1,1 @@
+print("not in this version")
