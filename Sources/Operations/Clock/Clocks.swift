@@ -11,6 +11,7 @@ public struct UnixMilliseconds: Sendable, Hashable, Comparable {
   /// Whole seconds, rounded down.
   public var seconds: Int64 { value >= 0 ? value / 1000 : (value - 999) / 1000 }
 
+  /// Orders by value.
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
@@ -25,6 +26,7 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
   /// A point that never comes.
   public static let distantFuture = MonotonicTime(nanoseconds: .max)
 
+  /// Orders by value.
   public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
   /// The point `duration` later, at most ``distantFuture``.
@@ -68,16 +70,19 @@ public struct SystemClocks: Clocks {
   /// The machine's own clocks.
   public init() {}
 
+  /// CLOCK_REALTIME.
   public func wallTime() -> UnixMilliseconds {
     let now = read(CLOCK_REALTIME)
     return UnixMilliseconds(Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
   }
 
+  /// CLOCK_MONOTONIC.
   public func monotonicTime() -> MonotonicTime {
     let now = read(CLOCK_MONOTONIC)
     return MonotonicTime(nanoseconds: UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec))
   }
 
+  /// Sleeps on the CLOCK_MONOTONIC deadline.
   public func sleep(until deadline: MonotonicTime) async {
     let wait = deadline.since(monotonicTime())
     // Only cancellation ends the sleep early, and the caller sees that in its task.
