@@ -108,7 +108,8 @@
     var expired = returned.filter { $0.notAfter <= now }
     if !expired.isEmpty { returned.removeAll { $0.notAfter <= now } }
     var kept: [UnsafeMutablePointer<PendingBatch>] = unsafe []
-    for unsafebatch in unsafe batches[firstBatch...] {
+    for index in firstBatch..<(unsafe batches.count) {
+      let batch = unsafe batches[index]
       guard unsafe batch.pointee.notAfter <= now else {
         unsafe kept.append(batch)
         continue
