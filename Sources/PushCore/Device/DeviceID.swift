@@ -34,5 +34,6 @@ public struct DeviceID: Sendable, Hashable, Comparable {
     return Int64(hash % UInt64(bucketCount))
   }
 
+  /// Orders by value.
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }

@@ -13,6 +13,7 @@ public struct NotificationID: Sendable, Hashable, Comparable, CustomStringConver
     rawValue = value
   }
 
+  /// Orders by value.
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 
   /// The decimal text, as every surface shows it.
@@ -45,6 +46,7 @@ public struct InterestID: Sendable, Hashable, Comparable {
   /// An id by its number.
   public init(_ rawValue: Int64) { self.rawValue = rawValue }
 
+  /// Orders by value.
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
 
@@ -56,5 +58,6 @@ public struct TaskID: Sendable, Hashable, Comparable {
   /// An id by its number.
   public init(_ rawValue: Int64) { self.rawValue = rawValue }
 
+  /// Orders by value.
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }

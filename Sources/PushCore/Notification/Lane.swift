@@ -22,5 +22,6 @@ public enum Lane: UInt8, Sendable, CaseIterable, Comparable {
     self = lane
   }
 
+  /// Orders by value.
   public static func < (left: Self, right: Self) -> Bool { left.rawValue < right.rawValue }
 }
