@@ -1,6 +1,7 @@
 import Foundation
 import Operations
 import PushCore
+import Support
 import Testing
 
 @testable import APNs
@@ -98,7 +99,7 @@ final class ProviderTokenFileTests {
       }
       group.addTask {
         while !Task.isCancelled {
-          clocks.advance(.milliseconds(100))
+          clocks.advance(by: .milliseconds(100))
           await Task.yield()
         }
         return nil

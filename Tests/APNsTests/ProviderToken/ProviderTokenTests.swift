@@ -3,6 +3,7 @@ import JSON
 import OpenSSL
 import Operations
 import PushCore
+import Support
 import Testing
 
 @testable import APNs

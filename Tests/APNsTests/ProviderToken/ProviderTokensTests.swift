@@ -1,6 +1,7 @@
 import Foundation
 import Operations
 import PushCore
+import Support
 import Testing
 
 @testable import APNs
@@ -15,15 +16,15 @@ struct ProviderTokensTests {
   func reuse() async throws {
     let key = try ProviderTokenTests.key()
     let tokens = tokens
-    clocks.advance(.seconds(2700))
+    clocks.advance(by: .seconds(2700))
     let first = try await tokens.token(for: key)
     #expect(first.issuedAt == clocks.wallTime().seconds)
 
-    clocks.advance(.seconds(2699))
+    clocks.advance(by: .seconds(2699))
     #expect(try await tokens.token(for: key) == first)
     #expect(tokens.current(key) == first)
 
-    clocks.advance(.seconds(1))
+    clocks.advance(by: .seconds(1))
     #expect(tokens.current(key) == nil)
     #expect(try await tokens.token(for: key).issuedAt == first.issuedAt + 2700)
   }
@@ -32,7 +33,7 @@ struct ProviderTokensTests {
   func shared() async throws {
     let key = try ProviderTokenTests.key()
     let first = try await tokens.token(for: key)
-    clocks.advance(.seconds(1800))
+    clocks.advance(by: .seconds(1800))
     #expect(try await tokens.token(for: key) == first)
   }
 
@@ -62,12 +63,12 @@ struct ProviderTokensTests {
     let key = try ProviderTokenTests.key()
     let tokens = tokens
     let first = try await tokens.token(for: key)
-    clocks.advance(.seconds(600))
-    clocks.stepWall(seconds: -1800)
+    clocks.advance(by: .seconds(600))
+    clocks.stepWall(by: .seconds(-1800))
     // Now the token is dated 20 minutes ahead, and 10 minutes have passed: APNs would take no new one yet.
     #expect(try await tokens.token(for: key) == first)
 
-    clocks.advance(.seconds(600))
+    clocks.advance(by: .seconds(600))
     let second = try await tokens.token(for: key)
     #expect(second != first)
     #expect(second.issuedAt == clocks.wallTime().seconds)
@@ -88,7 +89,7 @@ struct ProviderTokensTests {
     let key = try ProviderTokenTests.key()
     let tokens = tokens
     let first = try await tokens.token(for: key)
-    clocks.advance(.seconds(1200))
+    clocks.advance(by: .seconds(1200))
     let second = try await tokens.token(for: key, afterExpired: first)
     #expect(second.issuedAt == first.issuedAt + 1200)
     for _ in 0..<5 { #expect(try await tokens.token(for: key, afterExpired: first) == second) }
@@ -99,7 +100,7 @@ struct ProviderTokensTests {
     let key = try ProviderTokenTests.key()
     let tokens = tokens
     let first = try await tokens.token(for: key)
-    clocks.advance(.seconds(1199))
+    clocks.advance(by: .seconds(1199))
     #expect(try await tokens.token(for: key, afterExpired: first) == first)
     #expect(tokens.isTooYoungToExpire(first))
   }
@@ -109,14 +110,14 @@ struct ProviderTokensTests {
     let key = try ProviderTokenTests.key()
     let tokens = tokens
     let first = try await tokens.token(for: key)
-    clocks.advance(.seconds(2700))
+    clocks.advance(by: .seconds(2700))
     let second = try await tokens.token(for: key)
     #expect(second != first)
 
     try await tokens.tooManyUpdates(key, presented: second)
     #expect(try await tokens.token(for: key) == first)
 
-    clocks.advance(.seconds(900))
+    clocks.advance(by: .seconds(900))
     #expect(try await tokens.token(for: key) == second)
     // The other processes know it too.
     let record = try await memory.providerToken(of: key.identity) {
@@ -130,16 +131,16 @@ struct ProviderTokensTests {
     let key = try ProviderTokenTests.key()
     let tokens = tokens
     let first = try await tokens.token(for: key)
-    clocks.advance(.seconds(2690))
+    clocks.advance(by: .seconds(2690))
     try await tokens.tooManyUpdates(key, presented: first)
-    clocks.advance(.seconds(910))
+    clocks.advance(by: .seconds(910))
 
     let failure = try await #require(throws: ProviderTokenFailure.self) { try await tokens.token(for: key) }
     #expect(failure.message.contains("another 290 s"))
     #expect(failure.remedy.contains("another program"))
     #expect(failure.retryAfter == .seconds(290))
 
-    clocks.advance(.seconds(290))
+    clocks.advance(by: .seconds(290))
     #expect(try await tokens.token(for: key).issuedAt == first.issuedAt + 3890)
   }
 }
