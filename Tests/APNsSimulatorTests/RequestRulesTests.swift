@@ -213,8 +213,8 @@ struct RequestRulesTests {
     let upper = rules.judge(.sample(["apns-id": "123E4567-E89B-12D3-A456-4266554400A0"]), now: Fixture.time())
     let bad = rules.judge(.sample(["apns-id": "1-1-1-1-1"]), now: Fixture.time())
 
-    #expect(upper.apnsID == "123E4567-E89B-12D3-A456-4266554400A0")
-    #expect(bad.apnsID == nil)
+    #expect(upper.messageID == "123E4567-E89B-12D3-A456-4266554400A0")
+    #expect(bad.messageID == nil)
   }
 }
 

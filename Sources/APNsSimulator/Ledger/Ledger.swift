@@ -1,3 +1,17 @@
+/// What the ledger is told about one request.
+struct LedgerEntry: Sendable {
+  /// ``Fingerprint`` of the device token in the path; nil when there is none.
+  var device: UInt64?
+  /// ``Fingerprint`` of the value of `authorization`.
+  var providerToken: UInt64?
+  /// The apns-id that the request brought; nil when it brought none that is well-formed.
+  var messageID: UInt128?
+  /// How many streams its connection had open.
+  var openStreams = 0
+  /// Nil: answered with 200. Otherwise the word to count it under.
+  var outcome: String?
+}
+
 /// Counts what happens, in memory that does not grow with the size of what it counts: 8 bytes of table slot for a device
 /// token, 16 for an apns-id, twice to four times that for free slots.
 struct Ledger: Sendable {
@@ -15,40 +29,26 @@ struct Ledger: Sendable {
     return summary
   }
 
-  /// Counts a device token as it stands in a path.
-  mutating func sawDevice(_ token: Span<UInt8>) {
-    if !token.isEmpty { devices.insert(Fingerprint.of(token, foldingCase: true)) }
-  }
-
-  /// Counts the value of an `authorization` field.
-  mutating func sawProviderToken(_ value: Span<UInt8>) {
-    let fingerprint = Fingerprint.of(value, foldingCase: false)
-    if fingerprint == lastProviderToken { return }
-    lastProviderToken = fingerprint
-    providerTokens.insert(fingerprint)
-  }
-
-  /// Counts a request answered with 200, and its apns-id if it brought a well-formed one.
-  mutating func accepted(messageID: UInt128?) {
+  /// Counts a request and what became of it.
+  mutating func record(_ entry: LedgerEntry) {
     counts.requests += 1
-    counts.accepted += 1
-    if let messageID, !acceptedMessages.insert(messageID) { counts.duplicates += 1 }
-  }
-
-  /// Counts a request that was refused, or answered in another way, under that word.
-  mutating func refused(_ reason: String, messageID: UInt128?) {
-    counts.requests += 1
-    counts.byReason[reason, default: 0] += 1
-    if let messageID, acceptedMessages.contains(messageID) { counts.duplicates += 1 }
+    if entry.openStreams > counts.maxStreams { counts.maxStreams = entry.openStreams }
+    if let device = entry.device { devices.insert(device) }
+    if let token = entry.providerToken, token != lastProviderToken {
+      lastProviderToken = token
+      providerTokens.insert(token)
+    }
+    if let word = entry.outcome {
+      counts.byReason[word, default: 0] += 1
+      if let id = entry.messageID, acceptedMessages.contains(id) { counts.duplicates += 1 }
+    } else {
+      counts.accepted += 1
+      if let id = entry.messageID, !acceptedMessages.insert(id) { counts.duplicates += 1 }
+    }
   }
 
   /// Counts a connection.
   mutating func connectionOpened() { counts.connections += 1 }
-
-  /// Notes how many streams a connection has open.
-  mutating func sawStreams(_ count: Int) {
-    if count > counts.maxStreams { counts.maxStreams = count }
-  }
 
   /// Counts a violation.
   mutating func violated(_ violation: Violation) { counts.violations[violation, default: 0] += 1 }

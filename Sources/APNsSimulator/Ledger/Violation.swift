@@ -1,3 +1,5 @@
+import HTTP2
+
 /// What a client does against the protocol or against Apple's advice, beyond a single refused request.
 public enum Violation: String, Sendable, Hashable, CaseIterable {
   /// More streams at once than the settings that it has acknowledged allow.
@@ -12,4 +14,15 @@ public enum Violation: String, Sendable, Hashable, CaseIterable {
   case handshake
   /// A frame or a message that HTTP/2 does not allow.
   case http2Protocol = "protocol"
+
+  init(_ violation: ServerViolation) {
+    self =
+      switch violation {
+      case .concurrentStreams: .concurrentStreams
+      case .streamsBeforeSettings: .streamsBeforeSettings
+      case .headerListSize: .headerListSize
+      case .handshake: .handshake
+      case .protocolError: .http2Protocol
+      }
+  }
 }

@@ -25,7 +25,7 @@ public struct RequestRules: Sendable {
   public mutating func judge(_ request: PushRequest, now: UnixMilliseconds) -> Verdict {
     var verdict = Verdict()
     verdict.deviceToken = RequestTarget.deviceToken(in: request.path)
-    verdict.apnsID = request.text("apns-id").flatMap { HeaderRules.isUUID($0) ? $0 : nil }
+    verdict.messageID = request.text("apns-id").flatMap { HeaderRules.isUUID($0) ? $0 : nil }
     do throws(Rejection) {
       try check(request, deviceToken: verdict.deviceToken, now: now, warnings: &verdict.warnings)
     } catch {

@@ -7,7 +7,7 @@ public struct Verdict: Sendable, Equatable {
   /// The device token of the path as sent; nil when the path names none.
   public var deviceToken: String?
   /// The apns-id to echo; nil when the request has none that is well-formed.
-  public var apnsID: String?
+  public var messageID: String?
   /// What a device or Apple may take amiss although nobody has documented an answer for it.
   public var warnings: [String] = []
 

@@ -6,6 +6,7 @@ internal import CNghttp2
 /// the library may not be called from within itself (https://nghttp2.org/documentation/programmers-guide.html).
 @safe final class NGHTTP2ServerSession {
   let connection: UInt64
+  let listener: Int
   /// Requests received whole since the list was last emptied.
   var complete: [ServerRequest] = []
   /// Violations since the list was last emptied.
@@ -23,8 +24,9 @@ internal import CNghttp2
   private var current: ServerRequest?
 
   /// A session that has its first SETTINGS queued. Nil only when memory is out.
-  init?(connection: UInt64, configuration: ServerConfiguration) {
+  init?(connection: UInt64, listener: Int, configuration: ServerConfiguration) {
     self.connection = connection
+    self.listener = listener
     self.configuration = configuration
     var callbacks: OpaquePointer?
     var options: OpaquePointer?
@@ -165,7 +167,7 @@ extension NGHTTP2ServerSession {
       return
     }
     let request = idle.popLast() ?? makeRequest()
-    request.begin(connection: connection, stream: stream)
+    request.begin(connection: connection, listener: listener, stream: stream)
     openStreams += 1
     current = request
     unsafe nghttp2_session_set_stream_user_data(raw, stream, Unmanaged.passUnretained(request).toOpaque())

@@ -28,7 +28,7 @@ public final class HTTP2Server {
 
   /// Takes connections from a socket of ``EventLoop/Socket/listen(host:port:backlog:)``.
   public func listen(on socket: Socket) throws(SocketError) {
-    let listener = ServerListener(server: self, socket: socket)
+    let listener = ServerListener(server: self, number: listeners.count, socket: socket)
     try listener.start()
     listeners.append(listener)
   }
@@ -50,12 +50,12 @@ public final class HTTP2Server {
     }
   }
 
-  func accepted(_ socket: Socket) {
+  func accepted(_ socket: Socket, by listener: Int) {
     lastConnection += 1
     let peer = socket.peerAddress?.description ?? "unknown address"
     do {
       let stream = try TLSStream(server: tls, socket: socket, peer: peer)
-      let connection = ServerConnection(id: lastConnection, server: self, stream: stream)
+      let connection = ServerConnection(id: lastConnection, listener: listener, server: self, stream: stream)
       try connection.start()
       connections[lastConnection] = connection
     } catch {
@@ -95,11 +95,13 @@ extension HTTP2Server: TurnHandler {
 /// A listening socket of a server.
 private final class ServerListener: EventHandler {
   private unowned let server: HTTP2Server
+  private let number: Int
   private let socket: Socket
   private var registration: RegistrationID?
 
-  init(server: HTTP2Server, socket: Socket) {
+  init(server: HTTP2Server, number: Int, socket: Socket) {
     self.server = server
+    self.number = number
     self.socket = socket
   }
 
@@ -111,7 +113,7 @@ private final class ServerListener: EventHandler {
     while true {
       do {
         guard let connection = try socket.accept() else { return }
-        server.accepted(connection)
+        server.accepted(connection, by: number)
       } catch {
         // Descriptors are out; the edge is gone, so waiting connections are asked for again a little later.
         server.loop.schedule(after: .milliseconds(100)) { [weak self] in self?.ready(.readable) }

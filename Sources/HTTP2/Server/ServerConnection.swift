@@ -13,6 +13,7 @@ final class ServerConnection: EventHandler {
   }
 
   let id: UInt64
+  private let listener: Int
   private unowned let server: HTTP2Server
   private let stream: TLSStream
   private var registration: RegistrationID?
@@ -23,8 +24,9 @@ final class ServerConnection: EventHandler {
   /// cannot fill our memory.
   private var isBlocked = false
 
-  init(id: UInt64, server: HTTP2Server, stream: TLSStream) {
+  init(id: UInt64, listener: Int, server: HTTP2Server, stream: TLSStream) {
     self.id = id
+    self.listener = listener
     self.server = server
     self.stream = stream
   }
@@ -56,7 +58,8 @@ final class ServerConnection: EventHandler {
     case .closed, .failed: failHandshake()
     case .bytes:
       guard stream.applicationProtocol == "h2",
-        let session = NGHTTP2ServerSession(connection: id, configuration: server.configuration)
+        let session = NGHTTP2ServerSession(
+          connection: id, listener: listener, configuration: server.configuration)
       else { return failHandshake() }
       self.session = session
       phase = .open

@@ -24,6 +24,8 @@ public final class ServerRequest {
 
   /// The connection's number, from 1.
   public internal(set) var connection: UInt64 = 0
+  /// Which of the server's listeners took the connection, from 0 in the order of ``HTTP2Server/listen(on:)``.
+  public internal(set) var listener = 0
   /// The stream's identifier.
   public internal(set) var stream: Int32 = 0
   /// The names and values of all fields.
@@ -53,8 +55,9 @@ public final class ServerRequest {
   }
 
   /// Makes the object ready for another stream.
-  func begin(connection: UInt64, stream: Int32) {
+  func begin(connection: UInt64, listener: Int, stream: Int32) {
     self.connection = connection
+    self.listener = listener
     self.stream = stream
     bytes.removeAll(keepingCapacity: true)
     fields.removeAll(keepingCapacity: true)
