@@ -68,6 +68,9 @@ let package = Package(
     suite("JSONTests", ["JSON"]),
     suite("OperationsTests", ["Operations", "Support"]),
     suite("HTTP2Tests", ["HTTP2", "OpenSSL", "EventLoop", "Support"]),
+    .executableTarget(
+      name: "http2-bench", dependencies: ["HTTP2", "OpenSSL", "Operations", "CLinux"], path: "Tests/HTTP2Bench",
+      swiftSettings: tests),
     suite("PushCoreTests", ["PushCore", "Support"]),
     suite("APNsTests", ["APNs", "APNsSimulator", "Support"]),
     suite("StoreSQLiteTests", ["StoreSQLite", "StoreConformance", "Support"]),

@@ -2,8 +2,10 @@ import Operations
 
 /// What a descriptor is ready for.
 public struct Readiness: OptionSet, Sendable {
+  /// The set's bits.
   public let rawValue: UInt8
 
+  /// A set by its bits.
   public init(rawValue: UInt8) { self.rawValue = rawValue }
 
   /// Bytes, a connection or the end of the stream can be read.
@@ -31,6 +33,16 @@ public struct RegistrationID: Sendable, Hashable {
   let slot: UInt32
   let generation: UInt32
   var key: UInt64 { UInt64(generation) << 32 | UInt64(slot) }
+
+  init(slot: UInt32, generation: UInt32) {
+    self.slot = slot
+    self.generation = generation
+  }
+
+  init(key: UInt64) {
+    slot = UInt32(truncatingIfNeeded: key)
+    generation = UInt32(truncatingIfNeeded: key >> 32)
+  }
 }
 
 /// One thread's loop over descriptors and timers: wait, call the handlers of what became ready, fire due timers,
@@ -50,6 +62,7 @@ public final class EventLoop {
   private var freeSlots: [UInt32] = []
   private var timers = TimerQueue<() -> Void>()
   private var turnHandlers: [any TurnHandler] = []
+  private var resumed: [(RegistrationID, Readiness)] = []
   private var running = true
 
   /// The monotonic time at which this turn began; cheaper than asking the clock for each use.
@@ -84,16 +97,26 @@ public final class EventLoop {
     now = clocks.monotonicTime()
     for index in 0..<count {
       let (key, readiness) = poller.event(index)
-      let slot = Int(truncatingIfNeeded: key & 0xffff_ffff)
-      // A handler called earlier in this turn may have removed this one, and its slot may have a new owner.
-      guard slot < slots.count, slots[slot].generation == UInt32(truncatingIfNeeded: key >> 32) else { continue }
-      slots[slot].handler?.ready(readiness)
+      deliver(readiness, to: RegistrationID(key: key))
+    }
+    if !resumed.isEmpty {
+      let interrupted = resumed
+      resumed.removeAll()
+      for (id, readiness) in interrupted { deliver(readiness, to: id) }
     }
     while let fire = timers.popDue(now) { fire() }
     for handler in turnHandlers { handler.turnEnded() }
   }
 
+  private func deliver(_ readiness: Readiness, to id: RegistrationID) {
+    // A handler called earlier in this turn may have removed this one, and its slot may have a new owner.
+    let slot = Int(id.slot)
+    guard slot < slots.count, slots[slot].generation == id.generation else { return }
+    slots[slot].handler?.ready(readiness)
+  }
+
   private func timeout() -> Int32 {
+    if !resumed.isEmpty { return 0 }
     guard let deadline = timers.nextDeadline else { return -1 }
     let wait = deadline.since(clocks.monotonicTime()).wholeNanoseconds
     // Rounded up: waking a moment too early would spin until the deadline.
@@ -133,6 +156,10 @@ extension EventLoop {
     slots[slot].generation &+= 1
     freeSlots.append(id.slot)
   }
+
+  /// Calls the handler again in the next turn, for one that stopped before its descriptor would block so that others get
+  /// their turn: an edge is not repeated by itself.
+  public func resume(_ id: RegistrationID, _ readiness: Readiness) { resumed.append((id, readiness)) }
 
   /// Calls `handler` at the end of each turn until it is removed.
   public func addTurnHandler(_ handler: any TurnHandler) { turnHandlers.append(handler) }

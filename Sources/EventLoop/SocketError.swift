@@ -40,8 +40,11 @@ public struct SocketError: Error, Sendable, Hashable, CustomStringConvertible {
     self.remedy = remedy
   }
 
+  /// What failed and why, without the remedy.
+  public var summary: String { "cannot \(operation.rawValue) \(subject): \(reason)" }
+
+  /// One line for people; holds no secret.
   public var description: String {
-    let text = "cannot \(operation.rawValue) \(subject): \(reason)"
-    return remedy.isEmpty ? text : "\(text); \(remedy)"
+    remedy.isEmpty ? summary : "\(summary); \(remedy)"
   }
 }

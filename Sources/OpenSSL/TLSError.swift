@@ -31,6 +31,7 @@ public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     self.remedy = remedy
   }
 
+  /// One line for people; holds no secret.
   public var description: String {
     let text =
       switch code {

@@ -14,6 +14,8 @@ public final class Console: Sendable {
   private let state: Lock<State> = Lock(State())
   private let output: any ByteSink
   private let diagnostics: any ByteSink
+  /// The environment variables of the process.
+  public let environment: ProcessEnvironment
   /// Whether colors may be used on standard output: a terminal, and `NO_COLOR` not set (https://no-color.org).
   public let usesColor: Bool
   /// Whether progress may be shown on standard error: a terminal, and `NO_COLOR` not set.
@@ -26,6 +28,7 @@ public final class Console: Sendable {
   ) {
     self.output = output
     self.diagnostics = diagnostics
+    self.environment = environment
     let isPlain = environment["NO_COLOR"] != nil || environment["TERM"] == "dumb"
     usesColor = output.isTerminal && !isPlain
     showsProgress = diagnostics.isTerminal && !isPlain

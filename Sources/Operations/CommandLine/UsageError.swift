@@ -22,5 +22,6 @@ public struct UsageError: ExitCodeProviding, Equatable, CustomStringConvertible 
 
 /// An argument as it may stand in a message: whole when short, else its first 8 and last 4 characters.
 func shown(_ argument: some StringProtocol) -> String {
-  argument.count <= 24 ? "'\(argument)'" : "'\(argument.prefix(8))…\(argument.suffix(4))'"
+  let text = PrintableText.escaped(argument)
+  return text.count <= 24 ? "'\(text)'" : "'\(text.prefix(8))…\(text.suffix(4))'"
 }

@@ -1,5 +1,6 @@
 import Foundation
 import OpenSSL
+import Support
 import Testing
 
 @Suite("Loading a private key")
@@ -9,7 +10,7 @@ struct KeyLoadingTests {
     if file.hasSuffix(".env") {
       return try ES256PrivateKey(pem: try Fixture.variable("APNS_KEY", in: "keys/\(file)"))
     }
-    return try ES256PrivateKey(pem: try KeyFile(path: Fixture.path("keys/\(file)")).bytes)
+    return try ES256PrivateKey(pem: try KeyFile(path: try Fixture.path("keys/\(file)")).bytes)
   }
 
   @Test("every key file of the case table is accepted or refused as the table says", arguments: Case.all("key-"))

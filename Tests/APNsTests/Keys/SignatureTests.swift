@@ -1,5 +1,6 @@
 import Foundation
 import OpenSSL
+import Support
 import Testing
 
 @Suite("ES256 signatures, digests and base64url")

@@ -1,21 +1,8 @@
-import Foundation
+import Support
 import Testing
 
-/// The data beside these tests.
-enum Fixture {
-  static func path(_ name: String) -> String {
-    URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/\(name)").path
-  }
-
-  static func bytes(_ name: String) throws -> [UInt8] {
-    Array(try Data(contentsOf: URL(filePath: path(name))))
-  }
-
-  static func text(_ name: String) throws -> String {
-    String(decoding: try bytes(name), as: UTF8.self)
-  }
-
-  /// The value of the first `NAME=value` line.
+extension Fixture {
+  /// The value of the first `NAME=value` line, without quotes.
   static func variable(_ name: String, in file: String) throws -> String {
     let lines = try text(file).split(whereSeparator: \.isNewline)
     let line = try #require(lines.first { $0.hasPrefix("\(name)=") })
@@ -38,8 +25,8 @@ struct Case: Sendable, CustomTestStringConvertible {
 
   var testDescription: String { file }
 
+  /// The rows whose file name begins so; none when the table is missing, which a test of their number notices.
   static func all(_ prefix: String) -> [Case] {
-    // A missing table fails the test that counts the rows.
     let rows = (try? Fixture.table("cases.tsv")) ?? []
     return rows.filter { $0[0].hasPrefix(prefix) }.map { Case(file: $0[0], outcome: $0[2], expected: $0[3]) }
   }
