@@ -12,3 +12,16 @@
 #include <openssl/ssl.h>
 #include <openssl/x509.h>
 #include <openssl/x509v3.h>
+
+// TLS: macros over SSL_ctrl and SSL_CTX_ctrl.
+static inline int pr_SSL_CTX_set_min_proto_version(SSL_CTX *ctx, int version) {
+  return (int)SSL_CTX_set_min_proto_version(ctx, version);
+}
+static inline int pr_SSL_CTX_set_max_proto_version(SSL_CTX *ctx, int version) {
+  return (int)SSL_CTX_set_max_proto_version(ctx, version);
+}
+static inline void pr_SSL_CTX_set_mode(SSL_CTX *ctx, long mode) { SSL_CTX_set_mode(ctx, mode); }
+static inline void pr_SSL_CTX_disable_session_cache(SSL_CTX *ctx) {
+  SSL_CTX_set_session_cache_mode(ctx, SSL_SESS_CACHE_OFF);
+}
+static inline int pr_SSL_set_server_name(SSL *ssl, const char *name) { return (int)SSL_set_tlsext_host_name(ssl, name); }

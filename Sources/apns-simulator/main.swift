@@ -1,1 +1,4 @@
-print("not in this version")
+import Operations
+
+let console = Console(environment: .current())
+exit(await Program.run(SimulatorCommand.root, arguments: Array(CommandLine.arguments.dropFirst()), console: console))

@@ -156,6 +156,8 @@ public protocol PushSender: Sendable {
   func send(_ batch: PushBatch)
   /// The credentials this process has a key for, among `credentials`.
   func canSign(_ credential: Credential) -> Bool
+  /// The words for a reason, for people.
+  func text(of reason: PushReason) -> String
   /// Tells the sender which credential an id stands for; before the first batch that names it.
   func learn(_ credentials: [Credential])
 }

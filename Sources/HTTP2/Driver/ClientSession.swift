@@ -1,0 +1,298 @@
+internal import CNghttp2
+
+/// What a peer said with GOAWAY.
+struct GoAway {
+  let lastStreamID: Int32
+  let code: UInt32
+  /// The debug data as text, cut and with control characters replaced; may be empty.
+  let text: String
+
+  var summary: String {
+    let name = HTTP2ErrorCode.name(code)
+    return text.isEmpty ? "GOAWAY \(name)" : "GOAWAY \(name): \(text)"
+  }
+}
+
+/// What a client's session is given.
+struct ClientSessionLimits {
+  var maximumStreams: Int
+  var maximumBodyBytes: Int
+}
+
+/// One nghttp2 client session: turns requests into frames and frames into responses. Knows no socket, no clock and no
+/// pool. Confined to the loop's thread.
+///
+/// nghttp2 calls back during ``receive(_:count:)`` and ``produce(into:)``. The callbacks touch single fields of this object
+/// and append to lists; no access to it is held over a call into nghttp2, and they never call nghttp2 again.
+@safe final class ClientSession {
+  let number: UInt32
+  let endpoint: String
+  let watched: WatchedFields
+  let sink: ResponseSink
+  let limits: ClientSessionLimits
+  let output: OutputBuffer
+  let slab: StreamSlab
+  let raw: OpaquePointer
+  private var headers: UnsafeMutablePointer<nghttp2_nv>
+  private var headerCapacity = 32
+  private var headerTemplate: HTTP2RequestTemplate?
+
+  /// The time of what is being received, for latencies; set by the owner.
+  var now: UInt64 = 0
+  /// The most streams the peer allows now, within our own limit. 1 until its SETTINGS come.
+  var streamLimit = 1
+  var settingsReceived = false
+  /// SETTINGS came in the present ``receive(_:count:)``.
+  var settingsChanged = false
+  private var peerHeaderListLimit = Int.max
+  /// The peer's last GOAWAY.
+  var goAway: GoAway?
+  /// The owner has not seen ``goAway`` yet.
+  var goAwayIsNew = false
+  /// nghttp2's text about what the peer did wrong.
+  var problem: String?
+  /// Requests that the peer has certainly not processed, to be sent elsewhere.
+  var refused: [RequestReference] = []
+  var answered: UInt64 = 0
+  var health = ConnectionHealth()
+  // The last stream that was looked up.
+  var lastStreamID: Int32 = 0
+  var lastSlot: UnsafeMutablePointer<StreamSlot>?
+
+  init?(
+    number: UInt32, endpoint: String, watched: WatchedFields, sink: ResponseSink, output: OutputBuffer,
+    limits: ClientSessionLimits
+  ) {
+    self.number = number
+    self.endpoint = endpoint
+    self.watched = watched
+    self.sink = sink
+    self.output = output
+    self.limits = limits
+    slab = StreamSlab(capacity: limits.maximumStreams)
+    unsafe headers = .allocate(capacity: headerCapacity)
+    var session: OpaquePointer?
+    var options: OpaquePointer?
+    var callbacks: OpaquePointer?
+    guard unsafe nghttp2_option_new(&options) == 0, unsafe nghttp2_session_callbacks_new(&callbacks) == 0 else {
+      unsafe headers.deallocate()
+      return nil
+    }
+    defer {
+      unsafe nghttp2_option_del(options)
+      unsafe nghttp2_session_callbacks_del(callbacks)
+    }
+    // Without it nghttp2 opens up to 100 streams before the peer has said how many it takes.
+    unsafe nghttp2_option_set_peer_max_concurrent_streams(options, 1)
+    unsafe nghttp2_option_set_no_closed_streams(options, 1)
+    unsafe Self.setCallbacks(callbacks)
+    guard unsafe nghttp2_session_client_new2(&session, callbacks, nil, options) == 0, let session = unsafe session
+    else {
+      unsafe headers.deallocate()
+      return nil
+    }
+    unsafe raw = unsafe session
+    unsafe nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
+    submitSettings()
+  }
+
+  deinit {
+    // Its callbacks do not run here: streams that are still open are dropped silently, after ``abandon(_:)``.
+    unsafe nghttp2_session_del(raw)
+    unsafe headers.deallocate()
+  }
+
+  /// Streams that are open now.
+  var openStreams: Int { slab.used }
+
+  /// Whether nghttp2 wants neither to read nor to write: the connection is over.
+  var isOver: Bool {
+    unsafe nghttp2_session_want_read(raw) == 0 && nghttp2_session_want_write(raw) == 0 && output.count == 0
+  }
+
+  private func submitSettings() {
+    var settings = [nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)]
+    unsafe nghttp2_submit_settings(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, settings.count)
+    // Many small answers share the connection's window; each stream's own stays at the default.
+    unsafe nghttp2_session_set_local_window_size(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), 0, 4 << 20)
+  }
+}
+
+// MARK: - Requests
+
+extension ClientSession {
+  /// What became of a request given to ``open(_:)``.
+  enum Opening {
+    case opened
+    /// The connection takes no further streams; the request is still the caller's.
+    case exhausted
+    /// It can never be sent like this; the request is still the caller's.
+    case invalid(HTTP2Failure)
+  }
+
+  /// Opens a stream for a request; its frames come with the next ``produce(into:)``.
+  func open(_ request: RequestReference) -> Opening {
+    let batch = unsafe request.batch
+    let entry = unsafe batch.pointee.entries[Int(request.entry)]
+    guard entry.valueLength != HTTP2RequestBatch.Entry.invalid else {
+      return .invalid(failure(.invalidRequest, "the path or the field of the request holds a byte that HTTP forbids"))
+    }
+    if let problem = unsafe prepareHeaders(batch, entry) { return .invalid(problem) }
+    var taken = request
+    taken.attempts += 1
+    taken.connection = number
+    taken.takenAt = now
+    let template = unsafe headerTemplate.unsafelyUnwrapped
+    let (deadline, overflow) = unsafe now.addingReportingOverflow(batch.pointee.timeout)
+    guard
+      let slot = unsafe slab.take(
+        StreamSlot(
+          request: taken, deadline: overflow ? .max : deadline, producedBefore: output.produced, body: template.body,
+          bodyLength: template.bodyLength))
+    else { return .exhausted }
+    var provider = unsafe nghttp2_data_provider(source: nghttp2_data_source(ptr: slot), read_callback: provideBody)
+    let id =
+      unsafe template.bodyLength == 0
+      ? nghttp2_submit_request(raw, nil, headers, template.headerCount, nil, slot)
+      : nghttp2_submit_request(raw, nil, headers, template.headerCount, &provider, slot)
+    guard id > 0 else {
+      unsafe slab.release(slot)
+      return .exhausted
+    }
+    unsafe slot.pointee.streamID = id
+    return .opened
+  }
+
+  /// Puts the request's path and field beside the template's constant headers. Returns a failure if the peer would refuse
+  /// their size.
+  private func prepareHeaders(
+    _ batch: UnsafeMutablePointer<PendingBatch>, _ entry: HTTP2RequestBatch.Entry
+  ) -> HTTP2Failure? {
+    let template = unsafe batch.pointee.template
+    if headerTemplate !== template {
+      if headerCapacity < template.headerCount {
+        unsafe headers.deallocate()
+        headerCapacity = template.headerCount
+        unsafe headers = .allocate(capacity: headerCapacity)
+      }
+      unsafe headers.update(from: template.headers, count: template.headerCount)
+      headerTemplate = template
+    }
+    let size = template.constantHeaderListSize + Int(entry.pathLength) + Int(entry.valueLength)
+    guard size <= peerHeaderListLimit else {
+      return failure(
+        .invalidRequest, "the request's header fields count \(size) bytes, the peer takes \(peerHeaderListLimit)")
+    }
+    let start = unsafe batch.pointee.bytes + Int(entry.offset)
+    unsafe headers[HTTP2RequestTemplate.pathIndex].value = unsafe start
+    unsafe headers[HTTP2RequestTemplate.pathIndex].valuelen = Int(entry.pathLength)
+    if template.valueIndex >= 0 {
+      unsafe headers[template.valueIndex].value = unsafe start + Int(entry.pathLength)
+      unsafe headers[template.valueIndex].valuelen = Int(entry.valueLength)
+    }
+    return nil
+  }
+
+  /// Ends the requests whose time is over as unanswered and resets their streams.
+  func cancelExpired() {
+    guard slab.used > 0 else { return }
+    for index in 0..<slab.untouched {
+      let slot = unsafe slab.slots + index
+      guard unsafe slot.pointee.inUse, unsafe !slot.pointee.reported, unsafe slot.pointee.deadline <= now else {
+        continue
+      }
+      if unsafe slot.pointee.complete {
+        unsafe report(slot)
+      } else {
+        health.timedOut()
+        unsafe slot.pointee.reported = true
+        unsafe slot.pointee.request.report(
+          .unanswered(failure(.requestTimeout, "no answer in time on connection \(number)")), now: now, into: sink)
+      }
+      unsafe nghttp2_submit_rst_stream(
+        raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), slot.pointee.streamID, NGHTTP2_CANCEL.rawValue)
+    }
+  }
+
+  /// Ends everything that is open, when the connection is gone: what was never given to TLS goes to ``refused``, the rest
+  /// is unanswered. The session must not be used afterwards.
+  func abandon(_ failure: HTTP2Failure) {
+    for index in 0..<slab.untouched {
+      let slot = unsafe slab.slots + index
+      guard unsafe slot.pointee.inUse else { continue }
+      if unsafe slot.pointee.reported {
+        unsafe slot.pointee.request.end()
+      } else if unsafe slot.pointee.complete {
+        unsafe report(slot)
+        unsafe slot.pointee.request.end()
+      } else if unsafe slot.pointee.producedBefore >= output.written {
+        unsafe refused.append(slot.pointee.request)
+      } else {
+        unsafe slot.pointee.request.report(.unanswered(failure), now: now, into: sink)
+        unsafe slot.pointee.request.end()
+      }
+      unsafe slab.release(slot)
+    }
+  }
+
+  /// Reports a complete answer; the stream may still be open.
+  func report(_ slot: UnsafeMutablePointer<StreamSlot>) {
+    let status = unsafe slot.pointee.status
+    unsafe slot.pointee.reported = true
+    answered += 1
+    health.answered(status)
+    let outcome: HTTP2Response.Outcome =
+      if let details = unsafe slot.pointee.details {
+        .answered(status: status, body: details.body, fields: details.fields)
+      } else {
+        .answered(status: status, body: [], fields: [])
+      }
+    unsafe slot.pointee.request.report(outcome, now: now, into: sink)
+  }
+
+  func failure(_ kind: HTTP2Failure.Kind, _ reason: String) -> HTTP2Failure {
+    HTTP2Failure(kind, endpoint: endpoint, reason: reason)
+  }
+}
+
+// MARK: - Frames
+
+extension ClientSession {
+  /// Takes received bytes. Returns why the connection is of no further use, or nil.
+  func receive(_ input: InputBuffer, count: Int) -> String? {
+    let result = unsafe nghttp2_session_mem_recv(raw, input.bytes, count)
+    if settingsChanged {
+      settingsChanged = false
+      readRemoteSettings()
+    }
+    guard result >= 0 else { return unsafe String(cString: nghttp2_strerror(Int32(truncatingIfNeeded: result))) }
+    return nil
+  }
+
+  /// Moves frames into the output until there are none or a record is full. False when the connection is of no further
+  /// use.
+  func produce() -> Bool {
+    while output.count < OutputBuffer.recordLength {
+      var data: UnsafePointer<UInt8>?
+      let length = unsafe nghttp2_session_mem_send(raw, &data)
+      guard length > 0, let data = unsafe data else { return length == 0 }
+      guard output.hasRoom(length) else { return false }
+      unsafe output.append(data, length)
+    }
+    return true
+  }
+
+  /// Queues a PING.
+  func ping() { unsafe nghttp2_submit_ping(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), nil) }
+
+  /// Queues the final GOAWAY; nothing is received after it.
+  func terminate() { unsafe nghttp2_session_terminate_session(raw, NGHTTP2_NO_ERROR.rawValue) }
+
+  private func readRemoteSettings() {
+    settingsReceived = true
+    let streams = unsafe nghttp2_session_get_remote_settings(raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+    streamLimit = min(Int(streams), limits.maximumStreams)
+    let size = unsafe nghttp2_session_get_remote_settings(raw, NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)
+    peerHeaderListLimit = size == UInt32.max ? Int.max : Int(size)
+  }
+}

@@ -1,0 +1,229 @@
+import Operations
+import Testing
+
+@testable import HTTP2
+
+private func time(_ milliseconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: milliseconds * 1_000_000) }
+
+private func makePool(maximum: Int = 2) -> ConnectionPool {
+  ConnectionPool(
+    ConnectionPool.Rules(
+      maximumConnections: maximum, growAfter: .milliseconds(200), idleTimeout: .seconds(60),
+      replacementInterval: .seconds(15), minimumBackoff: .seconds(1), maximumBackoff: .seconds(60)))
+}
+
+/// A pool with ready connections numbered from 1, each with so many streams open of so many allowed.
+private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> ConnectionPool {
+  var pool = makePool(maximum: maximum)
+  for (index, member) in ready.enumerated() {
+    let id = UInt32(index + 1)
+    pool.began(id)
+    pool.ready(id, limit: member.limit, now: time(0))
+    pool.observe(id, open: member.open, limit: member.limit, now: time(0))
+  }
+  return pool
+}
+
+@Suite struct ConnectionPoolTests {
+  @Test("The first waiting request opens a connection, the next ones wait for it")
+  func firstConnection() {
+    var pool = makePool()
+
+    #expect(pool.demand(now: time(0)) == .connect)
+    pool.began(1)
+
+    #expect(pool.grant() == nil)
+    #expect(pool.demand(now: time(0)) == .satisfied)
+  }
+
+  @Test("Streams go to the connection with the most room, in portions")
+  func grants() {
+    let pool = makePool(ready: [(open: 990, limit: 1000), (open: 500, limit: 1000)])
+
+    let grant = pool.grant()
+
+    #expect(grant?.id == 2)
+    #expect(grant?.count == 32)
+  }
+
+  @Test("A connection never gets more streams than its limit leaves")
+  func limit() {
+    let pool = makePool(ready: [(open: 995, limit: 1000)])
+    #expect(pool.grant()?.count == 5)
+  }
+
+  @Test("A limit below the open streams gives no room", arguments: [0, 1, 3])
+  func loweredLimit(limit: Int) {
+    let pool = makePool(ready: [(open: 3, limit: limit)])
+    #expect(pool.grant() == nil)
+  }
+
+  @Test("A second connection is opened only after the first has been full for a while")
+  func growth() {
+    var pool = makePool(ready: [(open: 1000, limit: 1000)])
+
+    #expect(pool.demand(now: time(0)) == .satisfied)
+    #expect(pool.demand(now: time(199)) == .satisfied)
+    #expect(pool.demand(now: time(200)) == .connect)
+    pool.began(2)
+    #expect(pool.demand(now: time(900)) == .satisfied)
+  }
+
+  @Test("Room in between starts the wait for a second connection anew")
+  func growthInterrupted() {
+    var pool = makePool(ready: [(open: 1000, limit: 1000)])
+    _ = pool.demand(now: time(0))
+
+    pool.relaxed()
+
+    #expect(pool.demand(now: time(250)) == .satisfied)
+    #expect(pool.demand(now: time(449)) == .satisfied)
+    #expect(pool.demand(now: time(450)) == .connect)
+  }
+
+  @Test("The pool does not grow beyond its maximum")
+  func maximum() {
+    var pool = makePool(maximum: 1, ready: [(open: 10, limit: 10)])
+    _ = pool.demand(now: time(0))
+    #expect(pool.demand(now: time(10_000)) == .satisfied)
+  }
+
+  @Test("A peer that allows a single stream is not met with more connections")
+  func singleStream() {
+    var pool = makePool(ready: [(open: 1, limit: 1)])
+    _ = pool.demand(now: time(0))
+    #expect(pool.demand(now: time(10_000)) == .satisfied)
+  }
+
+  @Test("After a failed connect the origin is left alone, for longer each time, and then tried again")
+  func backoff() {
+    var pool = makePool()
+    var now = time(0)
+    for wait in [1, 2, 4, 8, 16, 32, 60, 60] {
+      #expect(pool.demand(now: now) == .connect)
+      pool.began(1)
+      pool.failed(1, now: now, random: 0)
+      let until = now + .seconds(wait)
+      #expect(pool.demand(now: now) == .refuse(until: until))
+      now = until
+    }
+  }
+
+  @Test("Jitter shortens a wait by up to a quarter, never below the minimum", arguments: [0, 0.5, 0.999])
+  func jitter(random: Double) throws {
+    var backoff = Backoff(minimum: .seconds(1), maximum: .seconds(60))
+
+    backoff.failed(time(0), random: random)
+    #expect(backoff.notBefore == time(1000))
+    backoff.failed(time(0), random: random)
+    let second = try #require(backoff.notBefore)
+
+    #expect(second <= time(2000))
+    #expect(second >= time(1500))
+  }
+
+  @Test("An answer ends the back-off")
+  func proved() {
+    var pool = makePool()
+    pool.began(1)
+    pool.failed(1, now: time(0), random: 0)
+
+    pool.proved()
+
+    #expect(pool.demand(now: time(1)) == .connect)
+  }
+
+  @Test("A failed extra connection does not stop the working one, nor is it tried again at once")
+  func failedExtra() {
+    var pool = makePool(ready: [(open: 10, limit: 10)])
+    _ = pool.demand(now: time(0))
+    #expect(pool.demand(now: time(300)) == .connect)
+    pool.began(2)
+
+    pool.failed(2, now: time(300), random: 0)
+
+    #expect(pool.demand(now: time(300)) == .satisfied)
+    #expect(pool.demand(now: time(1200)) == .satisfied)
+    #expect(pool.demand(now: time(1300)) == .connect)
+  }
+
+  @Test("A draining connection gets no streams, and another one takes its place")
+  func draining() {
+    var pool = makePool(maximum: 1, ready: [(open: 5, limit: 1000)])
+
+    #expect(pool.drain(1))
+    #expect(!pool.drain(1))
+
+    #expect(pool.grant() == nil)
+    #expect(pool.demand(now: time(0)) == .connect)
+  }
+
+  @Test("A connection that ends at once without an answer counts as a failed connect")
+  func earlyEnd() {
+    var pool = makePool(ready: [(open: 1, limit: 1)])
+
+    #expect(pool.ended(1, answered: false, intended: false, now: time(4999), random: 0))
+
+    #expect(pool.demand(now: time(4999)) == .refuse(until: time(5999)))
+  }
+
+  @Test("A connection that gave answers, lived long or was closed by us is replaced at once")
+  func lateEnd() {
+    for (answered, intended, end) in [(true, false, 10), (false, true, 10), (false, false, 5000)] {
+      var pool = makePool(ready: [(open: 1, limit: 1)])
+      #expect(!pool.ended(1, answered: answered, intended: intended, now: time(UInt64(end)), random: 0))
+      #expect(pool.demand(now: time(UInt64(end))) == .connect)
+    }
+  }
+
+  @Test("Only a connection beyond the first is closed for being idle")
+  func surplus() {
+    var pool = makePool(ready: [(open: 0, limit: 10), (open: 0, limit: 10)])
+    #expect(pool.surplus(now: time(59_999)) == nil)
+    #expect(pool.surplus(now: time(60_000)) == 2)
+
+    _ = pool.ended(2, answered: true, intended: true, now: time(60_000), random: 0)
+    #expect(pool.surplus(now: time(90_000)) == nil)
+  }
+
+  @Test("A stream in between makes a connection young again")
+  func idleAgain() {
+    var pool = makePool(ready: [(open: 0, limit: 10), (open: 0, limit: 10)])
+    for id: UInt32 in [1, 2] {
+      pool.observe(id, open: 1, limit: 10, now: time(30_000))
+      pool.observe(id, open: 0, limit: 10, now: time(31_000))
+    }
+    #expect(pool.surplus(now: time(90_999)) == nil)
+    #expect(pool.surplus(now: time(91_000)) == 2)
+  }
+
+  @Test("Sick connections are replaced at most once in the interval")
+  func replacementRate() {
+    var pool = makePool()
+    #expect(pool.mayReplace(now: time(0)))
+    #expect(!pool.mayReplace(now: time(14_999)))
+    #expect(pool.mayReplace(now: time(15_000)))
+  }
+}
+
+@Suite struct ConnectionHealthTests {
+  @Test("Server errors count only in a row")
+  func serverErrors() {
+    var health = ConnectionHealth()
+    for status: UInt16 in [500, 503, 200, 500, 599] { health.answered(status) }
+    #expect(health.serverErrorsInRow == 2)
+    #expect(health.complaint(timeoutLimit: 3, serverErrorLimit: 3) == nil)
+    health.answered(502)
+    #expect(health.complaint(timeoutLimit: 3, serverErrorLimit: 3) != nil)
+    #expect(health.complaint(timeoutLimit: 3, serverErrorLimit: 0) == nil)
+  }
+
+  @Test("Any answer ends a row of time-outs")
+  func timeouts() {
+    var health = ConnectionHealth()
+    for _ in 0..<3 { health.timedOut() }
+    #expect(health.complaint(timeoutLimit: 3, serverErrorLimit: 0) != nil)
+    health.answered(500)
+    #expect(health.complaint(timeoutLimit: 3, serverErrorLimit: 0) == nil)
+  }
+}
