@@ -90,34 +90,4 @@ struct ProviderTokenTests {
     let token = try Self.key().mint(issuedAt: 1_767_225_600)
     #expect("\(token)" == "provider token issued at 1767225600")
   }
-
-  @Test("ids are trimmed and must be ten characters of A-Z and 0-9")
-  func identifiers() throws {
-    #expect(
-      try AppleIdentifier(.key, parsing: try Fixture.variable("APNS_KEY_ID", in: "ids-whitespace.env")).text
-        == "ABC123DEFG")
-    #expect(
-      try AppleIdentifier(.team, parsing: try Fixture.variable("APNS_TEAM_ID", in: "ids-whitespace.env")).text
-        == "DEF123GHIJ")
-    #expect(try AppleIdentifier(.key, parsing: "ABC123DEFG\r\n").text == "ABC123DEFG")
-    let short = try #require(throws: AppleIdentifier.Fault.self) {
-      _ = try AppleIdentifier(.key, parsing: try Fixture.variable("APNS_KEY_ID", in: "ids-short.env"))
-    }
-    #expect(short.description.contains("key id has 9 characters, expected 10"))
-    for text in ["", " ", "abc123defg", "ABC123DEF-", "ABC123DEFGH", "ÄBC123DEFG"] {
-      #expect(throws: AppleIdentifier.Fault.self) { _ = try AppleIdentifier(.team, parsing: text) }
-    }
-  }
-
-  @Test("swapped ids are noticed by the name of the key file")
-  func swapped() throws {
-    let file = try Fixture.variable("APNS_KEY_PATH", in: "ids-swapped.env")
-    let keyID = try Fixture.variable("APNS_KEY_ID", in: "ids-swapped.env")
-    let teamID = try Fixture.variable("APNS_TEAM_ID", in: "ids-swapped.env")
-
-    #expect(
-      AppleIdentifier.swapWarning(keyFile: "/etc/\(file)", teamID: teamID, keyID: keyID)?.contains("swapped") == true)
-    #expect(AppleIdentifier.swapWarning(keyFile: file, teamID: keyID, keyID: teamID) == nil)
-    #expect(AppleIdentifier.swapWarning(keyFile: "key.p8", teamID: teamID, keyID: keyID) == nil)
-  }
 }
