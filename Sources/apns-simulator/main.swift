@@ -1,4 +1,9 @@
+import APNsSimulator
 import Operations
 
+let signals = StopSignals()
 let console = Console(environment: .current())
-exit(await Program.run(SimulatorCommand.root, arguments: Array(CommandLine.arguments.dropFirst()), console: console))
+let arguments = Array(CommandLine.arguments.dropFirst())
+// Nobody awaits it: it ends the process.
+Task.detached { endProcess(await SimulatorCommand.main(arguments, console, signals)) }
+signals.serve()

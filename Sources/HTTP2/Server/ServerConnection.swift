@@ -100,7 +100,7 @@ final class ServerConnection: EventHandler {
     let requests = session.complete
     session.complete.removeAll(keepingCapacity: true)
     for request in requests {
-      if request.headerListByteCount > server.configuration.headerListLimitBytes {
+      if request.isHeaderListTooLarge {
         request.reply.status = 431
         server.handler.violated(.headerListSize, connection: id)
       } else {
