@@ -29,6 +29,7 @@ public final class ProviderTokenFile: ProviderTokenStore {
     return nil
   }
 
+  /// See ``PushCore/ProviderTokenStore``; decisions come one after the other.
   public func providerToken(
     of key: ProviderKeyIdentity,
     decide: @escaping @Sendable (ProviderTokenRecord?) throws(StoreError) -> ProviderTokenRecord

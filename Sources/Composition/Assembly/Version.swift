@@ -1,23 +1,8 @@
-import JSON
+import Operations
 
-/// What `version` says.
-public enum Version {
-  /// The version, by Semantic Versioning.
-  public static let number = "0.1.0"
-  /// The commit that was built; `unknown` outside a git checkout.
-  public static let commit = buildCommit
-
-  /// The line for people.
-  public static func text(of program: String) -> String { "\(program) \(number) (\(commit))" }
-
-  /// The object for programs.
-  public static func json(of program: String) -> String {
-    var writer = JSONWriter()
-    writer.object {
-      $0.member("name", program)
-      $0.member("version", number)
-      $0.member("commit", commit)
-    }
-    return writer.text
+extension ProductVersion {
+  /// The version of a program of this package, with the commit it was built from.
+  public static func current(_ program: String) -> ProductVersion {
+    ProductVersion(name: program, version: "0.1.0", commit: buildCommit == "unknown" ? nil : buildCommit)
   }
 }

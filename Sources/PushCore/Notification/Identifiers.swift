@@ -1,3 +1,5 @@
+import Operations
+
 /// The id of one enqueued notification: milliseconds since 2020-01-01 shifted left by 12, and a sequence number below 4096,
 /// so that a range of ids is a range of time. Below 2^53, exact in JSON; decimal text outside.
 public struct NotificationID: Sendable, Hashable, Comparable, CustomStringConvertible {
@@ -6,6 +8,17 @@ public struct NotificationID: Sendable, Hashable, Comparable, CustomStringConver
 
   /// An id by its number.
   public init(_ rawValue: Int64) { self.rawValue = rawValue }
+
+  /// The id of a notification that is stored at `time` with the store's sequence number; times before 2020 count as 2020.
+  public init(at time: UnixMilliseconds, sequence: Int64) {
+    rawValue = max(time.value - Self.epoch, 0) << 12 | sequence & 4095
+  }
+
+  /// The least id that a notification stored at `time` can have.
+  public static func first(at time: UnixMilliseconds) -> NotificationID { NotificationID(at: time, sequence: 0) }
+
+  /// 2020-01-01 00:00:00 UTC.
+  private static let epoch: Int64 = 1_577_836_800_000
 
   /// Reads the decimal text of an id; nil when it is none.
   public init?(text: some StringProtocol) {

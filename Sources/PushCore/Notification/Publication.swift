@@ -52,6 +52,9 @@ public struct IdempotencyKey: Sendable, Equatable {
 
 /// A notification that was checked and may be stored: nothing in it can be refused by our own rules any more.
 public struct Publication: Sendable, Equatable {
+  /// How long a notification lives when its sender says nothing.
+  public static let defaultLifetime: Duration = .seconds(86_400)
+
   /// The topic with its suffix.
   public var topic: String
   /// Whom it is for.
@@ -78,7 +81,7 @@ public struct Publication: Sendable, Equatable {
   /// A publication by its parts.
   public init(
     topic: String, target: Target, environment: Environment? = nil, defaultEnvironment: Environment = .production,
-    payload: [UInt8], headers: PushHeaders, lane: Lane, deadline: Deadline = .after(.seconds(86_400)),
+    payload: [UInt8], headers: PushHeaders, lane: Lane, deadline: Deadline = .after(defaultLifetime),
     sendAt: UnixMilliseconds? = nil, reachesUnverifiedUsers: Bool = false, idempotencyKey: IdempotencyKey? = nil
   ) {
     self.topic = topic
