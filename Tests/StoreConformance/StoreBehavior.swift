@@ -20,7 +20,7 @@ public struct StoreBehavior: Sendable, CustomStringConvertible {
 
   /// All behaviors that need no worker, in the order of a notification's life.
   public static let all: [StoreBehavior] =
-    leases
+    registry + listing + intake + idempotency + leases + flushes + walks + pauses + cancellation + reading + care
 }
 
 /// An empty store, the clocks it tells time by, and a way to open the same data again.
@@ -61,7 +61,7 @@ extension StoreFixture {
   /// A token of 64 digits, different for each number.
   static func token(_ number: Int) -> DeviceToken {
     let digits = String(number, radix: 16)
-    return DeviceToken(stored: String(repeating: "a", count: 64 - digits.count) + digits)
+    return DeviceToken(stored: String(repeating: "0", count: 64 - digits.count) + digits)
   }
 
   /// Registers devices with the tokens of these numbers; their ids in the order of the numbers.
@@ -223,6 +223,9 @@ extension TaskFlush {
       lists: lists, ends: ends, cut: cut)
   }
 
+}
+
+extension NewList {
   /// A list of devices that are tried again.
   static func retry(
     _ devices: [DeviceID], after delay: Duration = .seconds(30), credential: CredentialID? = nil, counted: Bool = true,
