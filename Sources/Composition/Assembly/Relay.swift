@@ -50,21 +50,11 @@ public final class Relay: Sendable {
         "store": .describing(context.configuration.store), "app.count": .count(context.configuration.apps.count),
         "version": .string(ProductVersion.current("pushrelay").text),
       ])
-    await withTaskGroup { group in
-      group.addTask { await self.worker.run() }
-      group.addTask {
-        for await event in events {
-          switch event {
-          case .reload: await self.reload()
-          case .stop:
-            self.logger.info("stopping: no new work, open streams may finish")
-            await self.worker.stop(grace: self.context.configuration.shutdownGrace)
-            return
-          }
-        }
-      }
-      await group.waitForAll()
-    }
+    let grace = context.configuration.shutdownGrace
+    // What is canceled after that has had its chance: the worker hands back at the end of its own grace.
+    var services = ServiceGroup(grace: grace + .seconds(5), clocks: context.clocks, logger: logger)
+    services.add("worker", WorkerService(worker: worker, grace: grace))
+    try await services.run(events: events) { await self.reload() }
     await sender.close(grace: .zero)
     await store.close()
     logger.info("stopped")
@@ -86,7 +76,7 @@ public final class Relay: Sendable {
     do {
       let fresh = try CommandContext(context.invocation, context.console)
       let keys = try KeyRing(fresh.configuration.apps)
-      sender.replaceKeys(keys.keys)
+      sender.replaceApps(keys.apps)
       try await announce(fresh.configuration)
       await worker.credentialsChanged()
       logger.info("reloaded apps and keys", ["app.count": .count(fresh.configuration.apps.count)])
@@ -94,4 +84,13 @@ public final class Relay: Sendable {
       logger.error("not reloaded; the old apps and keys stay", ["error": .string("\(error)")])
     }
   }
+}
+
+/// The worker as a service of the group.
+private struct WorkerService: Service {
+  let worker: Worker
+  let grace: Duration
+
+  func run() async { await worker.run() }
+  func stop() { worker.stop(grace: grace) }
 }

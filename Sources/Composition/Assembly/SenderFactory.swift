@@ -20,13 +20,11 @@ extension CommandContext {
     let proxy = ProxyVariables(environment)
     let refused = Set([apns.production, apns.sandbox]).compactMap(proxy.finding)
     guard refused.isEmpty else { throw ConfigurationError(refused) }
-    var settings = APNsSenderConfiguration(production: apns.production, sandbox: apns.sandbox)
-    settings.authoritiesFile = apns.authoritiesFile
-    settings.connections = apns.connections
-    settings.requestTimeout = requestTimeout ?? apns.requestTimeout
-    settings.pingInterval = apns.pingInterval
+    var settings = APNsSenderConfiguration(apns)
+    if let requestTimeout { settings.requestTimeout = requestTimeout }
     if let connectTimeout { settings.connectTimeout = connectTimeout }
-    return try APNsSender(configuration: settings, keys: keys.keys, tokens: tokens, clocks: clocks)
+    return try APNsSender(
+      configuration: settings, apps: keys.apps, tokens: ProviderTokens(store: tokens, clocks: clocks), clocks: clocks)
   }
 
   /// Where provider tokens are shared without a store.
@@ -52,4 +50,9 @@ extension CommandContext {
       return (try? Files.status(of: path)) != nil
     }
   }
+}
+
+extension SendFailure: ExitCodeProviding {
+  /// 69 when APNs cannot be reached or the sender cannot start, else 75.
+  public var exitCode: ExitCode { kind == .unreachable ? .unavailable : .temporaryFailure }
 }
