@@ -5,8 +5,10 @@ import PackageDescription
 let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error), .strictMemorySafety()]
 let tests: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 
-func library(_ name: String, _ dependencies: [Target.Dependency] = []) -> Target {
-  .target(name: name, dependencies: dependencies, swiftSettings: strict)
+func library(
+  _ name: String, _ dependencies: [Target.Dependency] = [], plugins: [Target.PluginUsage] = []
+) -> Target {
+  .target(name: name, dependencies: dependencies, swiftSettings: strict, plugins: plugins)
 }
 
 func program(_ name: String, _ dependencies: [Target.Dependency]) -> Target {
@@ -51,9 +53,12 @@ let package = Package(
     library("APNsSimulator", ["HTTP2", "OpenSSL", "EventLoop", "JSON", "Operations"]),
 
     // Roots.
-    library("Composition", ["APNs", "Delivery", "StoreSQLite", "PushCore", "HTTP2", "OpenSSL", "JSON", "Operations"]),
-    program("pushrelay", ["Composition", "Operations"]),
-    program("sendpush", ["Composition", "Operations"]),
+    .plugin(name: "BuildCommit", capability: .buildTool()),
+    library(
+      "Composition", ["APNs", "Delivery", "StoreSQLite", "PushCore", "HTTP2", "OpenSSL", "JSON", "Operations"],
+      plugins: ["BuildCommit"]),
+    program("pushrelay", ["Composition", "APNs", "Delivery", "PushCore", "JSON", "Operations"]),
+    program("sendpush", ["Composition", "APNs", "Delivery", "PushCore", "JSON", "Operations"]),
     program("apns-simulator", ["APNsSimulator", "Operations"]),
 
     .target(name: "Support", dependencies: ["JSON", "Operations"], path: "Tests/Support", swiftSettings: tests),
@@ -69,8 +74,9 @@ let package = Package(
     suite("PushCoreTests", ["PushCore", "Support"]),
     suite("APNsTests", ["APNs", "APNsSimulator", "Support"]),
     suite("StoreSQLiteTests", ["StoreSQLite", "StoreConformance", "Support"]),
-    suite("DeliveryTests", ["Delivery", "StoreSQLite", "Support"]),
+    suite("DeliveryTests", ["Delivery", "StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
+    suite("CompositionTests", ["Composition", "Support"]),
     suite("EndToEndTests", ["JSON", "Support"]),
   ]
 )

@@ -1,1 +1,3 @@
-print("not in this version")
+import Operations
+
+SimulatorCommand.root.main(version: ProductVersion(name: SimulatorCommand.name, version: SimulatorCommand.version))

@@ -1,5 +1,3 @@
-import CLinux
-
 /// Milliseconds since 1970-01-01 UTC, the unit of every stored time.
 public struct UnixMilliseconds: Sendable, Hashable, Comparable {
   /// The count.
@@ -11,6 +9,7 @@ public struct UnixMilliseconds: Sendable, Hashable, Comparable {
   /// Whole seconds, rounded down.
   public var seconds: Int64 { value >= 0 ? value / 1000 : (value - 999) / 1000 }
 
+  /// Orders by value.
   public static func < (left: Self, right: Self) -> Bool { left.value < right.value }
 }
 
@@ -25,6 +24,7 @@ public struct MonotonicTime: Sendable, Hashable, Comparable {
   /// A point that never comes.
   public static let distantFuture = MonotonicTime(nanoseconds: .max)
 
+  /// Orders by value.
   public static func < (left: Self, right: Self) -> Bool { left.nanoseconds < right.nanoseconds }
 
   /// The point `duration` later, at most ``distantFuture``.
@@ -61,32 +61,4 @@ public protocol Clocks: Sendable {
   func monotonicTime() -> MonotonicTime
   /// Returns at `deadline`, or earlier when the calling task is cancelled.
   func sleep(until deadline: MonotonicTime) async
-}
-
-/// The machine's own clocks.
-public struct SystemClocks: Clocks {
-  /// The machine's own clocks.
-  public init() {}
-
-  public func wallTime() -> UnixMilliseconds {
-    let now = read(CLOCK_REALTIME)
-    return UnixMilliseconds(Int64(now.tv_sec) * 1000 + Int64(now.tv_nsec) / 1_000_000)
-  }
-
-  public func monotonicTime() -> MonotonicTime {
-    let now = read(CLOCK_MONOTONIC)
-    return MonotonicTime(nanoseconds: UInt64(now.tv_sec) * 1_000_000_000 + UInt64(now.tv_nsec))
-  }
-
-  public func sleep(until deadline: MonotonicTime) async {
-    let wait = deadline.since(monotonicTime())
-    // Only cancellation ends the sleep early, and the caller sees that in its task.
-    try? await Task.sleep(for: wait)
-  }
-
-  private func read(_ clock: clockid_t) -> timespec {
-    var time = timespec()
-    unsafe clock_gettime(clock, &time)
-    return time
-  }
 }

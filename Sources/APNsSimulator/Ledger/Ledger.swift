@@ -1,0 +1,55 @@
+/// What the ledger is told about one request.
+struct LedgerEntry: Sendable {
+  /// ``Fingerprint`` of the device token in the path; nil when there is none.
+  var device: UInt64?
+  /// ``Fingerprint`` of the value of `authorization`.
+  var providerToken: UInt64?
+  /// The apns-id that the request brought; nil when it brought none that is well-formed.
+  var messageID: UInt128?
+  /// How many streams its connection had open.
+  var openStreams = 0
+  /// Nil: answered with 200. Otherwise the word to count it under.
+  var outcome: String?
+}
+
+/// Counts what happens, in memory that does not grow with the size of what it counts: 8 bytes of table slot for a device
+/// token, 16 for an apns-id, twice to four times that for free slots.
+struct Ledger: Sendable {
+  private var counts = Summary()
+  private var devices = CompactSet<UInt64>()
+  private var acceptedMessages = CompactSet<UInt128>()
+  private var providerTokens = CompactSet<UInt64>()
+  private var lastProviderToken: UInt64 = 0
+
+  /// Everything counted so far.
+  var summary: Summary {
+    var summary = counts
+    summary.distinctDevices = devices.count
+    summary.providerTokens = providerTokens.count
+    return summary
+  }
+
+  /// Counts a request and what became of it.
+  mutating func record(_ entry: LedgerEntry) {
+    counts.requests += 1
+    if entry.openStreams > counts.maxStreams { counts.maxStreams = entry.openStreams }
+    if let device = entry.device { devices.insert(device) }
+    if let token = entry.providerToken, token != lastProviderToken {
+      lastProviderToken = token
+      providerTokens.insert(token)
+    }
+    if let word = entry.outcome {
+      counts.byReason[word, default: 0] += 1
+      if let id = entry.messageID, acceptedMessages.contains(id) { counts.duplicates += 1 }
+    } else {
+      counts.accepted += 1
+      if let id = entry.messageID, !acceptedMessages.insert(id) { counts.duplicates += 1 }
+    }
+  }
+
+  /// Counts a connection.
+  mutating func connectionOpened() { counts.connections += 1 }
+
+  /// Counts a violation.
+  mutating func violated(_ violation: Violation) { counts.violations[violation, default: 0] += 1 }
+}

@@ -1,0 +1,42 @@
+import Operations
+
+/// What the simulator knows about a device token.
+public enum DeviceState: Sendable, Equatable {
+  /// Takes pushes.
+  case ok
+  /// Gone since a time, or, with nil, since the time of each answer.
+  case unregistered(since: UnixMilliseconds?)
+  /// Not a token of this environment.
+  case bad
+  /// The token of another topic.
+  case otherTopic
+}
+
+/// The device tokens with a fate of their own; all others share one.
+public struct DeviceRegistry: Sendable {
+  private var states: [String: DeviceState] = [:]
+  /// The fate of device tokens that are not listed.
+  public var unlisted: DeviceState
+
+  /// A registry; strict means that device tokens not listed are bad.
+  public init(strict: Bool = false) { unlisted = strict ? .bad : .ok }
+
+  /// The state of a device token; upper and lower case are the same token.
+  public subscript(deviceToken: String) -> DeviceState {
+    get { states[deviceToken.lowercased()] ?? unlisted }
+    set { states[deviceToken.lowercased()] = newValue }
+  }
+
+  /// Refuses what is no device token (hexadecimal, whole bytes, any length) or may not be pushed to.
+  func check(_ deviceToken: String, now: UnixMilliseconds) throws(Rejection) {
+    guard deviceToken.utf8.count.isMultiple(of: 2), deviceToken.utf8.allSatisfy({ $0.hexDigitValue != nil }) else {
+      throw Rejection(.badDeviceToken)
+    }
+    switch self[deviceToken] {
+    case .ok: return
+    case .unregistered(let since): throw Rejection(.unregistered, timestamp: since ?? now)
+    case .bad: throw Rejection(.badDeviceToken)
+    case .otherTopic: throw Rejection(.deviceTokenNotForTopic)
+    }
+  }
+}

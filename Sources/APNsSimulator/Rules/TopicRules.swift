@@ -1,0 +1,48 @@
+/// Which topics may be pushed to, and which of them fit a push type.
+public struct TopicRules: Sendable {
+  /// The bundle ids of the credential, each standing for its suffixed topics too; empty: any.
+  public var bundleIDs: [String]
+
+  /// Rules for the given bundle ids; empty: any.
+  public init(bundleIDs: [String] = []) { self.bundleIDs = bundleIDs }
+
+  /// Refuses an absent, malformed or foreign topic.
+  func check(_ topic: String?) throws(Rejection) {
+    guard let topic else { throw Rejection(.missingTopic) }
+    guard Self.isWellFormed(topic) else { throw Rejection(.badTopic) }
+    guard !bundleIDs.isEmpty else { return }
+    let bundleID = PushType.ofSuffix(in: topic)?.topicSuffix.map { String(topic.dropLast($0.count)) } ?? topic
+    guard bundleIDs.contains(bundleID) || bundleIDs.contains(topic) else { throw Rejection(.topicDisallowed) }
+  }
+
+  /// Refuses a topic that belongs to another push type.
+  ///
+  /// Reactions as seen: a bundle id with `voip` is `DeviceTokenNotForTopic`, a misspelt `.push-type.` suffix is
+  /// `TopicDisallowed`, every other mismatch `InvalidPushType`.
+  func check(_ topic: String, fits type: PushType) throws(Rejection) {
+    let suffixType = PushType.ofSuffix(in: topic)
+    if let suffixType {
+      guard suffixType == type else { throw Rejection(.invalidPushType) }
+      return
+    }
+    if topic.contains(".push-type.") { throw Rejection(.topicDisallowed) }
+    guard type.topicSuffix != nil else { return }
+    throw Rejection(type == .voip ? .deviceTokenNotForTopic : .invalidPushType)
+  }
+
+  /// Labels of letters, digits, `-` and `_`, parted by single dots, at most 255 bytes.
+  static func isWellFormed(_ topic: String) -> Bool {
+    guard !topic.isEmpty, topic.utf8.count <= 255 else { return false }
+    return topic.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
+      !label.isEmpty
+        && label.utf8.allSatisfy { byte in
+          switch byte {
+          case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+            true
+          default: false
+          }
+        }
+    }
+  }
+}

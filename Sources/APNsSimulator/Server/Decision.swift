@@ -1,0 +1,71 @@
+import HTTP2
+import JSON
+import Operations
+
+/// What the simulator does with one request. The rules fill it in; whatever else may want a say about a request (an answer
+/// that never comes, a GOAWAY behind it, a lower stream limit) changes this value and nothing else.
+struct Decision: Sendable {
+  /// The status of the answer.
+  var status: Int
+  /// The `reason` of the answer; nil with 200.
+  var reason: String?
+  /// With 410: the time in the answer.
+  var timestamp: UnixMilliseconds?
+  /// The body in place of the one made of reason and timestamp.
+  var body: [UInt8]?
+  /// The `apns-id` of the answer.
+  var messageID: String?
+  /// The `apns-unique-id` of the answer: development only.
+  var uniqueID: String?
+  /// How long the answer waits.
+  var delay = Duration.zero
+  /// What becomes of the stream.
+  var outcome = ServerReply.Outcome.answer
+  /// What is done to the connection before the outcome.
+  var commandsBefore: [ServerCommand] = []
+  /// What is done to the connection after it.
+  var commandsAfter: [ServerCommand] = []
+
+  /// The plain consequence of a verdict.
+  init(_ verdict: Verdict, messageID: String) {
+    status = verdict.status
+    reason = verdict.rejection?.reason.rawValue
+    timestamp = verdict.rejection?.timestamp
+    self.messageID = messageID
+  }
+
+  /// Whether the client gets 200.
+  var isAccepted: Bool { outcome == .answer && status == 200 }
+
+  /// The word under which the request is counted; nil: accepted.
+  var outcomeWord: String? {
+    switch outcome {
+    case .answer: status == 200 ? nil : reason ?? "status \(status)"
+    case .reset: "reset"
+    case .silence: "silence"
+    }
+  }
+
+  /// Writes the decision into a server's reply.
+  func fill(_ reply: inout ServerReply) {
+    reply.outcome = outcome
+    reply.status = status
+    reply.delay = delay
+    reply.commandsBefore = commandsBefore
+    reply.commandsAfter = commandsAfter
+    if let messageID { reply.addField("apns-id", messageID) }
+    if let uniqueID { reply.addField("apns-unique-id", uniqueID) }
+    reply.body = body ?? reasonBody
+    if !reply.body.isEmpty { reply.addField("content-type", "application/json") }
+  }
+
+  private var reasonBody: [UInt8] {
+    guard let reason else { return [] }
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.member("reason", reason)
+      if let timestamp { writer.member("timestamp", timestamp.value) }
+    }
+    return writer.bytes
+  }
+}

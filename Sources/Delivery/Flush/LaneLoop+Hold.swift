@@ -1,0 +1,33 @@
+import Operations
+import PushCore
+
+extension LaneLoop {
+  /// Notes that a credential was refused: of that key all, or all of the app.
+  func hold(_ credential: CredentialID, _ scope: HoldScope, _ reason: PushReason) {
+    guard let refused = credentials[credential], !held.contains(credential) else { return }
+    let stopped = credentials.values.filter { other in
+      switch scope {
+      case .key: other.teamID == refused.teamID && other.keyID == refused.keyID
+      case .app: other.appID == refused.appID
+      }
+    }.map(\.id).filter { !held.contains($0) }
+    held.formUnion(stopped)
+    let text = sender.text(of: reason)
+    for id in stopped { unwrittenHolds[id] = text }
+    tell(.held(credentials: stopped.sorted { $0.rawValue < $1.rawValue }, reason: text))
+  }
+
+  /// Writes new holds to the store, so that no worker claims that work.
+  func writeHolds() async {
+    guard storeMayWork else { return }
+    for (reason, credentials) in Dictionary(grouping: unwrittenHolds.keys, by: { unwrittenHolds[$0] ?? "" }) {
+      do {
+        try await store.hold(Array(credentials), reason: reason)
+        for credential in credentials { unwrittenHolds[credential] = nil }
+        storeWorked()
+      } catch {
+        return storeFailed(error)
+      }
+    }
+  }
+}

@@ -1,0 +1,148 @@
+import Operations
+import PushCore
+
+extension LaneLoop {
+  /// What a turn's answers say of one credential.
+  private struct Tally {
+    var answers = 0
+    var refusals = 0
+  }
+
+  /// Settles what was answered since the last turn.
+  func applyAnswers() async {
+    let answers = inbox.take()
+    if answers.isEmpty { return }
+    await learnReasons(in: answers)
+    noteRefusals(in: answers)
+    let now = clocks.monotonicTime()
+    var batch: OpenBatch?
+    for answer in answers.joined() {
+      if batch?.id != answer.batch { batch = batches[answer.batch] }
+      if let batch { apply(answer, of: batch, at: now) }
+    }
+  }
+
+  private func apply(_ answer: PushAnswer, of batch: OpenBatch, at now: MonotonicTime) {
+    batch.answersLeft -= 1
+    if batch.answersLeft == 0 { batches[batch.id] = nil }
+    inFlight -= 1
+    let run = batch.run
+    run.progress.inFlight -= 1
+    if run.isLost { return }
+    let index = Int(answer.index)
+    let position = batch.positions[index]
+    switch answer.verdict {
+    case .accepted:
+      run.progress.settle(position, settlement(.accepted, answer))
+      if gates[batch.credential] != nil { reached(batch.credential) }
+    case .rejected(let reason):
+      run.progress.settle(position, settlement(.rejected, answer, reason))
+    case .gone(let reason, let registeredBefore):
+      retire(position, of: run, batch.credential, reason, registeredBefore)
+      run.progress.settle(position, settlement(.rejected, answer, reason))
+    case .retry(let reason, let notBefore):
+      run.progress.settle(position, retry(run, answer, reason, notBefore: notBefore, at: now))
+    case .held(let scope, let reason):
+      hold(batch.credential, scope, reason)
+      run.wait(position, batch.credential, index, of: batch.devices)
+    case .unsent(let failure, let retryAt):
+      closeGate(batch.credential, until: retryAt, failure)
+      run.wait(position, batch.credential, index, of: batch.devices)
+    }
+  }
+
+  private func settlement(_ outcome: Outcome, _ answer: PushAnswer, _ reason: PushReason? = nil)
+    -> TaskProgress.Settlement
+  {
+    TaskProgress.Settlement(
+      outcome: outcome, status: Int(answer.status), reason: reason.map(id) ?? .none,
+      latencyMilliseconds: answer.latencyMilliseconds, apnsUniqueID: answer.apnsUniqueID)
+  }
+
+  private func retry(
+    _ run: TaskRun, _ answer: PushAnswer, _ reason: PushReason, notBefore: Duration?, at now: MonotonicTime
+  ) -> TaskProgress.Settlement {
+    if run.isCanceled { return settlement(.canceled, answer, reason) }
+    let decision = RetryPolicy().decide(
+      lane: run.task.lane, tries: run.task.tries, notBefore: notBefore, timeLeft: run.deadline.since(now),
+      onlyOnce: run.content.headers.expiresImmediately, jitter: run.jitter)
+    switch decision {
+    case .failed: return settlement(.failed, answer, reason)
+    case .expired: return settlement(.expired, answer, reason)
+    case .again(let delay):
+      var settlement = settlement(.pending, answer, reason)
+      settlement.next = .init(delay: delay, isCounted: true, isHeld: false)
+      return settlement
+    }
+  }
+
+  private func retire(
+    _ position: Int, of run: TaskRun, _ credential: CredentialID, _ reason: PushReason, _ before: UnixMilliseconds?
+  ) {
+    let device = run.progress.device(at: position)
+    if before == nil, !(fuses[credential]?.allowsRetirement ?? true) { return }
+    // Without a time from APNs: only if the device has not registered since the walk read it.
+    let registeredBefore = before ?? UnixMilliseconds(device.registeredAt.value + 1)
+    retirements.append(Retirement(device: device.id, registeredBefore: registeredBefore, reason: id(reason)))
+  }
+
+  /// Counts refusals that may be a setting of ours, before any device is retired for them.
+  private func noteRefusals(in answers: [[PushAnswer]]) {
+    var tallies: [CredentialID: Tally] = [:]
+    var last: (batch: UInt64, credential: CredentialID)?
+    for answer in answers.joined() where answer.status != 0 {
+      if last?.batch != answer.batch { last = batches[answer.batch].map { (answer.batch, $0.credential) } }
+      guard let last else { continue }
+      tallies[last.credential, default: Tally()].answers += 1
+      if case .gone(_, registeredBefore: nil) = answer.verdict {
+        tallies[last.credential, default: Tally()].refusals += 1
+      }
+    }
+    for (credential, tally) in tallies {
+      let blown = fuses[credential, default: RetirementFuse()].note(
+        answers: tally.answers, refusals: tally.refusals, at: clocks.monotonicTime())
+      if blown { tell(.retirementStopped(credential: credential)) }
+    }
+  }
+
+  private func closeGate(_ credential: CredentialID, until: MonotonicTime, _ failure: SendFailure) {
+    guard failure.kind != .notSent else { return }
+    if gates[credential] == nil { tell(.unreachable(credential: credential, failure: failure)) }
+    gates[credential] = max(gates[credential] ?? until, until)
+  }
+
+  private func reached(_ credential: CredentialID) {
+    gates[credential] = nil
+    tell(.reachable(credential: credential))
+  }
+
+  /// Reason texts that no table has get a number from the store before they are written.
+  private func learnReasons(in answers: [[PushAnswer]]) async {
+    for answer in answers.joined() where answer.status != 200 {
+      guard case .unknown(let text)? = answer.verdict.reason, reasonIDs[text] == nil else { continue }
+      do {
+        reasonIDs[text] = try await store.reasonID(for: text)
+      } catch {
+        // The receipt is worth more than the text: the status stays.
+        storeFailed(error)
+      }
+    }
+  }
+
+  private func id(_ reason: PushReason) -> ReasonID {
+    switch reason {
+    case .known(let id): id
+    case .unknown(let text): reasonIDs[text] ?? .none
+    }
+  }
+}
+
+extension Verdict {
+  /// The reason it carries.
+  var reason: PushReason? {
+    switch self {
+    case .accepted, .unsent: nil
+    case .rejected(let reason), .gone(let reason, _), .retry(let reason, _), .held(_, let reason): reason
+    }
+  }
+}

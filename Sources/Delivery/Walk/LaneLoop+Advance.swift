@@ -1,0 +1,130 @@
+import Operations
+import PushCore
+
+extension LaneLoop {
+  /// Devices of an urgent notification that stay in lane 0; the rest goes to lane 1.
+  private static let urgentDevices = 1000
+
+  /// Moves each task on, the least served of the first lane first, while there is room.
+  func advance() async {
+    let inOrder = runs.values.sorted { ($0.task.lane, $0.served, $0.task.id) < ($1.task.lane, $1.served, $1.task.id) }
+    for run in inOrder where !run.isLost && run.leaving == nil {
+      while await step(run) {}
+      if storeRetryAt != nil { return }
+    }
+  }
+
+  /// One step of one task; true when another may follow at once.
+  private func step(_ run: TaskRun) async -> Bool {
+    let now = clocks.monotonicTime()
+    if run.isCanceled { return await settleRest(run, as: .canceled) }
+    if now >= run.deadline { return await settleRest(run, as: .expired) }
+    guard now < run.leaseEnds else { return false }
+    if moveHeldAway(run) { return false }
+    hand(run, at: now)
+    if leavesLane(run) { return false }
+    guard run.waiting.isEmpty, !run.progress.walkHasEnded, inFlight + configuration.window <= configuration.capacity
+    else { return false }
+    return await walk(run)
+  }
+
+  /// Reads the next devices; they wait, or leave at once. False when the store failed.
+  private func walk(_ run: TaskRun) async -> Bool {
+    do {
+      let step = try await reader.step(
+        of: run.task, target: run.target, credentials: credentials(of: run), after: run.progress.walkedThrough)
+      if run.isLost { return false }
+      take(step, into: run)
+      return true
+    } catch {
+      storeFailed(error)
+      return false
+    }
+  }
+
+  private var reader: WalkReader { WalkReader(store: store, limit: configuration.window) }
+
+  private func credentials(of run: TaskRun) -> [CredentialID] {
+    if let only = run.task.credentialID { return [only] }
+    return credentials.values.filter { $0.appID == run.task.appID }.map(\.id)
+  }
+
+  /// Devices and skipped ones enter the progress in ascending order.
+  private func take(_ step: WalkReader.Step, into run: TaskRun) {
+    var skipped = step.skipped[...]
+    func settleSkipped(below id: DeviceID) {
+      while let (device, reason) = skipped.first, device <= id {
+        skipped.removeFirst()
+        let none = CredentialID(0)
+        if let position = run.progress.open(id: device, credential: none, registeredAt: UnixMilliseconds(0)) {
+          run.progress.settle(position, .init(outcome: .skipped, reason: reason))
+        }
+      }
+    }
+    for index in 0..<step.devices.count {
+      let id = step.devices.ids[index]
+      settleSkipped(below: id)
+      let credential = step.devices.credentials[index]
+      if let position = run.progress.open(
+        id: id, credential: credential, registeredAt: step.devices.registeredAt[index])
+      {
+        run.wait(position, credential, index, of: step.devices)
+      }
+    }
+    settleSkipped(below: step.through)
+    run.progress.walked(through: step.through, atEnd: step.isAtEnd)
+  }
+
+  /// Hands waiting devices to the sender, while there is room and the way is open.
+  private func hand(_ run: TaskRun, at now: MonotonicTime) {
+    for group in run.waiting where inFlight < configuration.capacity {
+      guard (gates[group.credential] ?? now) <= now, !held.contains(group.credential) else { continue }
+      nextBatch += 2
+      let batch = PushBatch(
+        id: nextBatch, credential: group.credential, lane: run.task.lane, content: run.content, devices: group.devices,
+        notAfter: min(run.leaseEnds, run.deadline))
+      batches[batch.id] = OpenBatch(id: batch.id, run: run, group)
+      run.progress.inFlight += group.devices.count
+      inFlight += group.devices.count
+      run.served += UInt64(group.devices.count)
+      run.waiting.removeAll { $0.credential == group.credential && $0.positions.first == group.positions.first }
+      sender.send(batch)
+    }
+  }
+
+  /// A task whose every credential is held goes aside; of a mixed one, the held devices leave as lists. True when the task goes.
+  private func moveHeldAway(_ run: TaskRun) -> Bool {
+    let own = credentials(of: run)
+    if !own.isEmpty, own.allSatisfy(held.contains) {
+      run.leaving = .held
+      return true
+    }
+    for isHeld in [true, false] {
+      run.settleWaiting(
+        where: { credential in
+          isHeld
+            ? held.contains(credential)
+            : !held.contains(credential) && !(credentials[credential].map(sender.canSign) ?? false)
+        },
+        .init(outcome: .pending, reason: .held, next: .init(delay: .zero, isCounted: false, isHeld: isHeld)))
+    }
+    return false
+  }
+
+  /// A large urgent audience goes on in lane 1, so that it does not stand before other approvals.
+  private func leavesLane(_ run: TaskRun) -> Bool {
+    guard run.task.lane == .urgent, run.task.list == nil, !run.progress.walkHasEnded, run.waiting.isEmpty,
+      run.served >= Self.urgentDevices
+    else { return false }
+    run.leaving = .ready(.normal)
+    return true
+  }
+
+  /// Ends a canceled or expired task: what waits, and what a list or an expired range still holds, gets that outcome.
+  private func settleRest(_ run: TaskRun, as outcome: Outcome) async -> Bool {
+    run.settleWaiting(where: { _ in true }, .init(outcome: outcome))
+    if run.progress.walkHasEnded || outcome == .canceled && run.task.list == nil { return false }
+    if run.progress.newsCount >= configuration.capacity { return false }  // first these receipts are written
+    return await walk(run)
+  }
+}

@@ -1,0 +1,120 @@
+import Operations
+import PushCore
+
+/// The worker: two lane loops and the periodic care of the queue.
+///
+/// Any number of workers may run on one store. Started once by the composition root; `run()` ends after ``stop(grace:)``.
+public final class Worker: Sendable {
+  private let store: any Store
+  private let sender: any PushSender
+  private let clocks: any Clocks
+  private let configuration: WorkerConfiguration
+  private let tell: @Sendable (WorkerEvent) -> Void
+  private let urgent: LaneLoop
+  private let other: LaneLoop
+
+  /// A worker on a store and a sender.
+  ///
+  /// - Parameter events: called from any thread; returns at once.
+  public init(
+    store: any Store, sender: any PushSender, clocks: any Clocks, configuration: WorkerConfiguration,
+    events: @escaping @Sendable (WorkerEvent) -> Void
+  ) {
+    self.store = store
+    self.sender = sender
+    self.clocks = clocks
+    self.configuration = configuration
+    tell = events
+    urgent = LaneLoop(
+      lanes: [.urgent], batchBit: 0, store: store, sender: sender, clocks: clocks, configuration: configuration,
+      tell: events)
+    other = LaneLoop(
+      lanes: [.normal, .bulk], batchBit: 1, store: store, sender: sender, clocks: clocks, configuration: configuration,
+      tell: events)
+    let loops = (urgent: urgent.inbox, other: other.inbox)
+    sender.onAnswers { answers in Self.route(answers, loops) }
+  }
+
+  /// Works until ``stop(grace:)``.
+  public func run() async {
+    await store.onNewWork { [urgent, other] lane in
+      // Unstructured: a wake-up is a hint that nobody awaits; it ends as soon as the loop has noted it.
+      Task { await (lane == .urgent ? urgent : other).wake(lane) }
+    }
+    await lookAround(at: clocks.monotonicTime(), everything: true)
+    await withTaskGroup { group in
+      group.addTask { await self.care() }
+      await withTaskGroup { loops in
+        loops.addTask { await self.urgent.run() }
+        loops.addTask { await self.other.run() }
+      }
+      group.cancelAll()
+    }
+  }
+
+  /// Stops claiming and sending, waits up to `grace` for open streams, hands the rest back uncounted.
+  public func stop(grace: Duration) async {
+    let deadline = clocks.monotonicTime() + grace
+    await urgent.stop(at: deadline)
+    await other.stop(at: deadline)
+  }
+
+  /// Looks at credentials again at once: after a reload of keys, a pause or a resume.
+  public func credentialsChanged() async {
+    await lookAround(at: clocks.monotonicTime(), everything: true)
+  }
+
+  private static func route(_ answers: [PushAnswer], _ loops: (urgent: Inbox, other: Inbox)) {
+    guard let first = answers.first else { return }
+    let bit = first.batch & 1
+    if answers.allSatisfy({ $0.batch & 1 == bit }) {
+      (bit == 0 ? loops.urgent : loops.other).deliver(answers)
+    } else {
+      loops.urgent.deliver(answers.filter { $0.batch & 1 == 0 })
+      loops.other.deliver(answers.filter { $0.batch & 1 == 1 })
+    }
+  }
+
+  /// The periodic statements of the protocol; each is idempotent, and every worker runs them.
+  private func care() async {
+    var turn = 0
+    while !Task.isCancelled {
+      await clocks.sleep(until: clocks.monotonicTime() + .seconds(1))
+      if Task.isCancelled { return }
+      turn += 1
+      await lookAround(at: clocks.monotonicTime(), everything: turn % 30 == 0)
+      await attempt { () throws(StoreError) in
+        for task in try await self.store.reap() where task.isParked {
+          self.tell(.parked(notification: task.notificationID))
+        }
+        if turn % 5 == 0 { try await self.store.sweep() }
+        if turn % 60 == 0 {
+          while try await self.store.removeOld(
+            payloadsAfter: self.configuration.payloadRetention, receiptsAfter: self.configuration.receiptRetention),
+            !Task.isCancelled
+          {}
+        }
+      }
+    }
+  }
+
+  /// Reads the credentials and says which ones this worker can sign for.
+  private func lookAround(at now: MonotonicTime, everything: Bool) async {
+    await attempt { () throws(StoreError) in
+      let credentials = try await self.store.credentials()
+      self.sender.learn(credentials)
+      if everything { try await self.store.signerSeen(credentials.filter(self.sender.canSign).map(\.id)) }
+      await self.urgent.update(credentials)
+      await self.other.update(credentials)
+    }
+  }
+
+  /// Runs care that is simply done again later when the store fails; the loops report the failure.
+  private func attempt(_ body: () async throws(StoreError) -> Void) async {
+    do {
+      try await body()
+    } catch {
+      tell(.storeFailed(error))
+    }
+  }
+}

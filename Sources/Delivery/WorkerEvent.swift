@@ -1,0 +1,53 @@
+import Operations
+import PushCore
+
+/// What a worker tells the outside beside its receipts. The composition root makes log lines and metrics of it.
+public enum WorkerEvent: Sendable, Equatable {
+  /// Work was leased.
+  case claimed(lane: Lane, tasks: Int)
+  /// Receipts were written.
+  case settled(lane: Lane, counts: Counts)
+  /// A credential was refused and is held now.
+  case held(credentials: [CredentialID], reason: String)
+  /// Nothing can be sent for a credential until `retryAt`; said once per change.
+  case unreachable(credential: CredentialID, failure: SendFailure)
+  /// Sending for a credential works again.
+  case reachable(credential: CredentialID)
+  /// Too many devices of a credential were called bad: none is retired for that until it is usual again.
+  case retirementStopped(credential: CredentialID)
+  /// A task killed its worker repeatedly and was parked.
+  case parked(notification: NotificationID)
+  /// A lease was lost: another worker has the task.
+  case leaseLost(notification: NotificationID)
+  /// The store failed; the worker goes on when it works again.
+  case storeFailed(StoreError)
+  /// The store works again.
+  case storeRecovered
+  /// A notification cannot be read: it is left to be parked.
+  case unreadable(notification: NotificationID)
+}
+
+/// The numbers a worker runs by; the defaults are those of the queue's protocol.
+public struct WorkerConfiguration: Sendable {
+  /// This process start: random, positive, never used before.
+  public var owner: Int64
+  /// How long a lease of lanes 1-2 holds without renewal.
+  public var lease = Duration.seconds(15)
+  /// How long a lease of lane 0 holds without renewal.
+  public var urgentLease = Duration.seconds(3)
+  /// The most devices with the sender, per loop (lane 0, lanes 1-2): two batches.
+  public var capacity = 2000
+  /// The time between two flushes.
+  public var flushInterval = Duration.milliseconds(20)
+  /// Devices of one step of a walk, and so of one batch.
+  public var window = 1000
+  /// How often due work is looked for without a wake-up.
+  public var pollInterval = Duration.milliseconds(250)
+  /// How long payloads are kept after the final state.
+  public var payloadRetention = Duration.zero
+  /// How long receipts are kept.
+  public var receiptRetention = Duration.seconds(30 * 86_400)
+
+  /// The defaults, for an owner.
+  public init(owner: Int64) { self.owner = owner }
+}

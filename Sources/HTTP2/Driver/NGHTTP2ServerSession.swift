@@ -1,0 +1,311 @@
+internal import CNghttp2
+
+/// The server's side of one HTTP/2 connection: bytes in, whole requests out; replies in, bytes out. Confined to one thread.
+///
+/// nghttp2's callbacks only note what happened; the connection handles it after the library's call has returned, since
+/// the library may not be called from within itself (https://nghttp2.org/documentation/programmers-guide.html).
+@safe final class NGHTTP2ServerSession {
+  let connection: UInt64
+  let listener: Int
+  /// Requests received whole since the list was last emptied.
+  var complete: [ServerRequest] = []
+  /// Violations since the list was last emptied.
+  var violations: [ServerViolation] = []
+  /// How many streams are open.
+  var openStreams: Int { unsafe context.pointee.openStreams }
+
+  private let configuration: ServerConfiguration
+  private let raw: OpaquePointer
+  private let context: UnsafeMutablePointer<CallbackContext>
+  private let nameValues: UnsafeMutablePointer<nghttp2_nv>
+  /// Every request object made for this connection: they live as long as the library's session, which points to them.
+  private var requests: [ServerRequest] = []
+  private var idle: [ServerRequest] = []
+
+  /// A session that has its first SETTINGS queued. Nil only when memory is out or a setting's value is not allowed.
+  init?(connection: UInt64, listener: Int, configuration: ServerConfiguration) {
+    self.connection = connection
+    self.listener = listener
+    self.configuration = configuration
+    unsafe context = .allocate(capacity: 1)
+    unsafe context.initialize(to: CallbackContext())
+    unsafe nameValues = .allocate(capacity: ServerReply.fieldLimit + 1)
+    guard let session = unsafe Self.makeSession(context) else {
+      unsafe context.deallocate()
+      unsafe nameValues.deallocate()
+      return nil
+    }
+    unsafe raw = session
+    unsafe context.pointee.session = Unmanaged.passUnretained(self)
+    let limit = ServerSetting.maxHeaderListSize(UInt32(clamping: configuration.headerListLimitBytes))
+    guard submit(settings: configuration.settings + [limit]) else { return nil }
+  }
+
+  private static func makeSession(_ context: UnsafeMutablePointer<CallbackContext>) -> OpaquePointer? {
+    var callbacks: OpaquePointer?
+    var options: OpaquePointer?
+    var session: OpaquePointer?
+    defer {
+      // Both take nil too.
+      unsafe nghttp2_session_callbacks_del(callbacks)
+      unsafe nghttp2_option_del(options)
+    }
+    guard unsafe nghttp2_session_callbacks_new(&callbacks) == 0, unsafe nghttp2_option_new(&options) == 0 else {
+      return nil
+    }
+    unsafe install(callbacks)
+    // Closed streams are of no use here: priorities are not served.
+    unsafe nghttp2_option_set_no_closed_streams(options, 1)
+    guard unsafe nghttp2_session_server_new2(&session, callbacks, context, options) == 0 else { return nil }
+    return unsafe session
+  }
+
+  deinit {
+    unsafe nghttp2_session_del(raw)
+    unsafe context.deallocate()
+    unsafe nameValues.deallocate()
+  }
+
+  /// Takes bytes from the client. False: the connection can only be closed.
+  func receive(_ input: ServerInput, byteCount: Int) -> Bool {
+    let bytes = unsafe input.bytes(byteCount)
+    return unsafe nghttp2_session_mem_recv(raw, bytes.baseAddress, bytes.count) >= 0
+  }
+
+  /// Moves what is to be sent into `output` until that is full or nothing is left. False: the connection can only be
+  /// closed.
+  func fill(_ output: ServerOutput) -> Bool {
+    while output.hasRoom {
+      var data: UnsafePointer<UInt8>?
+      let count = unsafe nghttp2_session_mem_send(raw, &data)
+      guard count > 0, let start = unsafe data else { return count == 0 }
+      unsafe output.append(UnsafeRawBufferPointer(start: start, count: count))
+    }
+    return true
+  }
+
+  /// Whether the library has nothing more to say or to hear: the connection is over.
+  var isOver: Bool { unsafe nghttp2_session_want_read(raw) == 0 && nghttp2_session_want_write(raw) == 0 }
+
+  /// Queues SETTINGS. False when a value is not allowed.
+  @discardableResult
+  func submit(settings: [ServerSetting]) -> Bool {
+    let entries = settings.map { nghttp2_settings_entry(settings_id: Int32($0.identifier), value: $0.value) }
+    return unsafe nghttp2_submit_settings(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count) == 0
+  }
+
+  /// Queues GOAWAY; `lastStream` nil names the last stream that was taken up.
+  func submitGoAway(lastStream: Int32?, errorCode: UInt32, debugData: [UInt8]) {
+    let last = unsafe lastStream ?? nghttp2_session_get_last_proc_stream_id(raw)
+    // It fails for lack of memory or a stream id above an earlier GOAWAY's: then there is nothing to add to that one.
+    _ = unsafe nghttp2_submit_goaway(
+      raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, errorCode, debugData, debugData.count)
+  }
+
+  /// Queues the outcome of the request's reply, unless the client has closed the stream.
+  func submitOutcome(of request: ServerRequest) {
+    unsafe request.slot.pointee.state = .answered
+    guard unsafe !request.slot.pointee.isGone else { return recycle(request) }
+    switch request.reply.outcome {
+    case .answer: submitAnswer(to: request)
+    case .reset(let errorCode): reset(request, errorCode)
+    case .silence: break
+    }
+  }
+
+  private func submitAnswer(to request: ServerRequest) {
+    let status = Self.digits(of: request.reply.status)
+    let code = unsafe status.span.withUnsafeBufferPointer { digits in
+      unsafe request.reply.bytes.withUnsafeBufferPointer { bytes in
+        unsafe submitAnswer(to: request, status: digits, bytes: bytes)
+      }
+    }
+    // The stream is unknown to the library or memory is out: the client must not wait for an answer.
+    if code != 0 { reset(request, NGHTTP2_INTERNAL_ERROR.rawValue) }
+  }
+
+  private func submitAnswer(
+    to request: ServerRequest, status: UnsafeBufferPointer<UInt8>, bytes: UnsafeBufferPointer<UInt8>
+  ) -> Int32 {
+    let name: StaticString = ":status"
+    unsafe nameValues[0] = unsafe Self.pair(
+      UnsafeBufferPointer(start: name.utf8Start, count: name.utf8CodeUnitCount), status, NGHTTP2_NV_FLAG_NONE)
+    var count = 1
+    for field in request.reply.fields {
+      unsafe nameValues[count] = unsafe Self.pair(
+        UnsafeBufferPointer(rebasing: bytes[field.name]), UnsafeBufferPointer(rebasing: bytes[field.value]),
+        NGHTTP2_NV_FLAG_NO_INDEX)
+      count += 1
+    }
+    // nghttp2 copies the pairs, so they need not outlive the call.
+    guard !request.reply.body.isEmpty else {
+      return unsafe nghttp2_submit_response(raw, request.stream, nameValues, count, nil)
+    }
+    var provider = unsafe nghttp2_data_provider()
+    unsafe provider.source.ptr = UnsafeMutableRawPointer(request.slot)
+    unsafe provider.read_callback = readBody
+    return unsafe nghttp2_submit_response(raw, request.stream, nameValues, count, &provider)
+  }
+
+  private func reset(_ request: ServerRequest, _ errorCode: UInt32) {
+    // It fails for lack of memory only; the client's own timeout then ends the stream.
+    _ = unsafe nghttp2_submit_rst_stream(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), request.stream, errorCode)
+  }
+
+  private static func pair(
+    _ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>, _ flags: nghttp2_nv_flag
+  ) -> nghttp2_nv {
+    unsafe nghttp2_nv(
+      name: UnsafeMutablePointer(mutating: name.baseAddress), value: UnsafeMutablePointer(mutating: value.baseAddress),
+      namelen: name.count, valuelen: value.count, flags: UInt8(flags.rawValue))
+  }
+
+  private static func digits(of status: Int) -> InlineArray<3, UInt8> {
+    let zero = UInt8(ascii: "0")
+    let code = min(max(status, 100), 999)
+    return [zero + UInt8(code / 100), zero + UInt8(code / 10 % 10), zero + UInt8(code % 10)]
+  }
+}
+
+// What the callbacks do: note it, and nothing else.
+extension NGHTTP2ServerSession {
+  fileprivate func beginRequest(_ stream: Int32) {
+    let request = idle.popLast() ?? makeRequest()
+    unsafe request.slot.pointee.begin(stream: stream)
+    unsafe context.pointee.openStreams += 1
+    unsafe context.pointee.current = request.slot
+    unsafe nghttp2_session_set_stream_user_data(raw, stream, request.slot)
+  }
+
+  private func makeRequest() -> ServerRequest {
+    let request = ServerRequest(connection: connection, listener: listener, configuration: configuration)
+    requests.append(request)
+    return request
+  }
+
+  fileprivate func endRequest(_ slot: UnsafeMutablePointer<ServerStreamSlot>) {
+    guard unsafe slot.pointee.state == .receiving, let request = unsafe slot.pointee.request else { return }
+    unsafe slot.pointee.state = .waiting
+    unsafe slot.pointee.openStreams = openStreams
+    unsafe complete.append(request.takeUnretainedValue())
+  }
+
+  fileprivate func closeStream(_ slot: UnsafeMutablePointer<ServerStreamSlot>) {
+    unsafe context.pointee.openStreams -= 1
+    if unsafe slot == context.pointee.current { unsafe context.pointee.current = nil }
+    if unsafe slot.pointee.state == .waiting {
+      unsafe slot.pointee.isGone = true
+    } else if let request = unsafe slot.pointee.request {
+      unsafe recycle(request.takeUnretainedValue())
+    }
+  }
+
+  fileprivate func invalidFrame(isRequest: Bool, _ error: Int32) {
+    if error == NGHTTP2_ERR_REFUSED_STREAM.rawValue {
+      violations.append(.streamsBeforeSettings)
+    } else if isRequest, openStreams >= acknowledgedStreamLimit {
+      violations.append(.concurrentStreams)
+    } else {
+      violations.append(.protocolError)
+    }
+  }
+
+  private var acknowledgedStreamLimit: Int {
+    unsafe Int(nghttp2_session_get_local_settings(raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
+  }
+
+  private func recycle(_ request: ServerRequest) {
+    request.reply.clear()
+    idle.append(request)
+  }
+
+  private static func install(_ callbacks: OpaquePointer?) {
+    unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
+      guard let frame = unsafe frame, let context = unsafe callbackContext(context) else { return 0 }
+      if unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST {
+        unsafe context.pointee.session?.takeUnretainedValue().beginRequest(frame.pointee.hd.stream_id)
+      } else {
+        // Trailers: their fields belong to no request.
+        unsafe context.pointee.current = nil
+      }
+      return 0
+    }
+    unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
+      _, _, name, nameCount, value, valueCount, _, context in
+      guard let slot = unsafe callbackContext(context)?.pointee.current, let name = unsafe name,
+        let value = unsafe value
+      else { return 0 }
+      unsafe slot.pointee.append(name: name, nameCount, value: value, valueCount)
+      return 0
+    }
+    unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) {
+      session, _, stream, data, count, context in
+      guard let slot = unsafe slot(of: stream, session, context), let data = unsafe data else { return 0 }
+      unsafe slot.pointee.append(body: data, count)
+      return 0
+    }
+    unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { session, frame, context in
+      guard let header = unsafe frame?.pointee.hd, header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
+        header.type == NGHTTP2_HEADERS.rawValue || header.type == NGHTTP2_DATA.rawValue,
+        let slot = unsafe slot(of: header.stream_id, session, context)
+      else { return 0 }
+      unsafe callbackContext(context)?.pointee.session?.takeUnretainedValue().endRequest(slot)
+      return 0
+    }
+    unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, stream, _, context in
+      guard let slot = unsafe slot(of: stream, session, context) else { return 0 }
+      unsafe callbackContext(context)?.pointee.session?.takeUnretainedValue().closeStream(slot)
+      return 0
+    }
+    unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) { _, frame, error, context in
+      guard let frame = unsafe frame, let context = unsafe callbackContext(context) else { return 0 }
+      let isRequest = unsafe frame.pointee.hd.type == NGHTTP2_HEADERS.rawValue
+      unsafe context.pointee.session?.takeUnretainedValue().invalidFrame(isRequest: isRequest, error)
+      return 0
+    }
+  }
+}
+
+/// What the callbacks reach through the library's context pointer. It lives as long as its session, which owns the
+/// library's session.
+@unsafe private struct CallbackContext {
+  var session: Unmanaged<NGHTTP2ServerSession>?
+  /// The stream whose fields or body are coming in.
+  var current: UnsafeMutablePointer<ServerStreamSlot>?
+  var openStreams = 0
+}
+
+private func callbackContext(_ context: UnsafeMutableRawPointer?) -> UnsafeMutablePointer<CallbackContext>? {
+  unsafe context?.assumingMemoryBound(to: CallbackContext.self)
+}
+
+/// The slot of a stream; most callbacks are about the one that is coming in.
+private func slot(
+  of stream: Int32, _ session: OpaquePointer?, _ context: UnsafeMutableRawPointer?
+) -> UnsafeMutablePointer<ServerStreamSlot>? {
+  if let current = unsafe callbackContext(context)?.pointee.current, unsafe current.pointee.stream == stream {
+    return unsafe current
+  }
+  return unsafe nghttp2_session_get_stream_user_data(session, stream)?.assumingMemoryBound(to: ServerStreamSlot.self)
+}
+
+/// Gives the library the next piece of a reply's body.
+private func readBody(
+  _: OpaquePointer?, _: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ length: Int,
+  _ flags: UnsafeMutablePointer<UInt32>?, _ source: UnsafeMutablePointer<nghttp2_data_source>?,
+  _: UnsafeMutableRawPointer?
+) -> Int {
+  guard let slot = unsafe source?.pointee.ptr?.assumingMemoryBound(to: ServerStreamSlot.self),
+    let request = unsafe slot.pointee.request?.takeUnretainedValue(), let buffer = unsafe buffer,
+    let flags = unsafe flags
+  else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
+  let body = request.reply.body
+  let count = unsafe min(length, body.count - slot.pointee.sentByteCount)
+  unsafe body.withUnsafeBufferPointer { bytes in
+    guard let start = bytes.baseAddress else { return }
+    unsafe buffer.update(from: start + slot.pointee.sentByteCount, count: count)
+  }
+  unsafe slot.pointee.sentByteCount += count
+  if unsafe slot.pointee.sentByteCount == body.count { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
+  return count
+}

@@ -1,0 +1,188 @@
+import EventLoop
+import OpenSSL
+
+/// One client's connection to a server: socket, TLS and HTTP/2 session. Confined to the server's loop, which keeps it
+/// alive until it is closed.
+final class ServerConnection: EventHandler {
+  private enum Phase {
+    case handshake
+    case open
+    /// Nothing more is read; closed as soon as everything is written.
+    case closing
+    case closed
+  }
+
+  let id: UInt64
+  private let listener: Int
+  private unowned let server: HTTP2Server
+  private let stream: TLSStream
+  private var registration: RegistrationID?
+  private var phase = Phase.handshake
+  private var session: NGHTTP2ServerSession?
+  private let output = ServerOutput()
+  /// The socket took less than was offered: nothing is read until it takes more, so that a client that reads nothing
+  /// cannot fill our memory.
+  private var isBlocked = false
+
+  init(id: UInt64, listener: Int, server: HTTP2Server, stream: TLSStream) {
+    self.id = id
+    self.listener = listener
+    self.server = server
+    self.stream = stream
+  }
+
+  /// How many streams are open.
+  var openStreams: Int { session?.openStreams ?? 0 }
+
+  /// Begins the handshake.
+  func start() throws(SocketError) {
+    registration = try server.loop.register(stream.socket.descriptor, handler: self)
+    server.loop.schedule(after: server.configuration.handshakeTimeout) { [weak self] in
+      guard let self, phase == .handshake else { return }
+      failHandshake()
+    }
+  }
+
+  func ready(_ readiness: Readiness) {
+    switch phase {
+    case .handshake: handshake()
+    case .open: readAndAnswer()
+    case .closing: flush()
+    case .closed: break
+    }
+  }
+
+  private func handshake() {
+    switch stream.handshake() {
+    case .wantRead, .wantWrite: return
+    case .closed, .failed: failHandshake()
+    case .bytes:
+      guard stream.applicationProtocol == "h2",
+        let session = NGHTTP2ServerSession(
+          connection: id, listener: listener, configuration: server.configuration)
+      else { return failHandshake() }
+      self.session = session
+      phase = .open
+      server.handler.connectionOpened(id)
+      // What came with the end of the handshake is no new edge.
+      readAndAnswer()
+    }
+  }
+
+  private func failHandshake() {
+    server.handler.violated(.handshake, connection: id)
+    close()
+  }
+
+  private func readAndAnswer() {
+    guard let session else { return }
+    flush()
+    while phase == .open, !isBlocked {
+      let (count, end) = server.input.fill(from: stream)
+      if count > 0 {
+        let isUsable = session.receive(server.input, byteCount: count)
+        report(session)
+        answer(session)
+        if !isUsable { finish() }
+        flush()
+      }
+      switch end {
+      case .more: continue
+      case .wait: return
+      case .closed: return close()
+      }
+    }
+  }
+
+  /// Gives what came in to the handler, and its replies to the session.
+  private func answer(_ session: NGHTTP2ServerSession) {
+    guard !session.complete.isEmpty else { return }
+    let requests = session.complete
+    session.complete.removeAll(keepingCapacity: true)
+    for request in requests {
+      if request.isHeaderListTooLarge {
+        request.reply.status = 431
+        server.handler.violated(.headerListSize, connection: id)
+      } else {
+        server.handler.received(request, reply: &request.reply)
+      }
+      if request.reply.delay == .zero {
+        perform(request, session)
+      } else {
+        // `waiting` keeps the object from being used for another stream until the timer has fired.
+        server.loop.schedule(after: request.reply.delay) { [weak self] in self?.performLate(request) }
+      }
+    }
+  }
+
+  private func performLate(_ request: ServerRequest) {
+    guard phase == .open, let session else { return }
+    perform(request, session)
+    server.flushAtEndOfTurn(self)
+  }
+
+  private func perform(_ request: ServerRequest, _ session: NGHTTP2ServerSession) {
+    // The reply is cleared when the object is free again, which may be within the second line.
+    let after = request.reply.commandsAfter
+    for command in request.reply.commandsBefore { perform(command, session) }
+    session.submitOutcome(of: request)
+    for command in after { perform(command, session) }
+  }
+
+  private func perform(_ command: ServerCommand, _ session: NGHTTP2ServerSession) {
+    switch command {
+    case .settings(let settings): session.submit(settings: settings)
+    case .goAway(let lastStream, let errorCode, let debugData):
+      session.submitGoAway(lastStream: lastStream, errorCode: errorCode, debugData: debugData)
+    case .close: finish()
+    }
+  }
+
+  private func report(_ session: NGHTTP2ServerSession) {
+    guard !session.violations.isEmpty else { return }
+    let violations = session.violations
+    session.violations.removeAll()
+    for violation in violations { server.handler.violated(violation, connection: id) }
+  }
+
+  /// Reads nothing more and closes once everything is written.
+  private func finish() {
+    if phase == .open { phase = .closing }
+  }
+
+  /// Tells the client that no further request is taken up.
+  func goAway(errorCode: UInt32, debugData: [UInt8]) {
+    guard phase == .open, let session else { return close() }
+    session.submitGoAway(lastStream: nil, errorCode: errorCode, debugData: debugData)
+    flush()
+  }
+
+  /// Writes what the session has to say, as far as the socket takes it.
+  func flush() {
+    guard phase == .open || phase == .closing, let session else { return }
+    isBlocked = false
+    while true {
+      guard session.fill(output) else { return close() }
+      if output.isEmpty { break }
+      switch output.send(to: stream) {
+      case .sent: continue
+      case .blocked:
+        isBlocked = true
+        return
+      case .closed: return close()
+      }
+    }
+    if phase == .closing || session.isOver { close() }
+  }
+
+  /// Closes at once.
+  func close() {
+    guard phase != .closed else { return }
+    let wasOpen = session != nil
+    phase = .closed
+    if let registration { server.loop.remove(registration, descriptor: stream.socket.descriptor) }
+    stream.close()
+    session = nil
+    server.closed(self, wasOpen: wasOpen)
+  }
+}

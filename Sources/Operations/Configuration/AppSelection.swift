@@ -1,0 +1,103 @@
+/// The options of a command that choose an app, or say everything about one that is in no config file.
+public struct AppSelection: Sendable {
+  private var given: [AppField: String]
+
+  /// What was given; the paths as seen from the working directory.
+  public init(
+    topic: String? = nil, environment: String? = nil, teamID: String? = nil, keyID: String? = nil,
+    keyFile: String? = nil
+  ) {
+    given = [:]
+    given[.topic] = topic
+    given[.environment] = environment
+    given[.teamID] = teamID
+    given[.keyID] = keyID
+    given[.keyFile] = keyFile
+  }
+
+  /// What a command that has these options was given.
+  public init(_ invocation: Invocation) {
+    given = [:]
+    for field in AppField.allCases where invocation.command.option(field.flag) != nil {
+      given[field] = invocation.value(field.flag)
+    }
+  }
+
+  fileprivate var topic: String? { given[.topic] }
+
+  /// Whether anything about a credential is given.
+  fileprivate var saysCredential: Bool { given[.teamID] != nil || given[.keyID] != nil || given[.keyFile] != nil }
+
+  fileprivate var fields: [AppField: AppDraft.Field] {
+    var fields: [AppField: AppDraft.Field] = [:]
+    for (field, text) in given { fields[field] = AppDraft.Field(text: text, source: .flag(field.flag)) }
+    return fields
+  }
+}
+
+/// An app that options choose or make, with what is doubtful about it.
+public struct SelectedApp: Sendable {
+  /// The app.
+  public let app: Configuration.App
+  /// What is doubtful about it.
+  public let warnings: [ConfigurationFinding]
+}
+
+extension Configuration {
+  /// The app for options: the configured one of that topic (or the only one) with what the options say put over it.
+  ///
+  /// A topic that extends a configured one, such as its `.voip`, gives that app with its own topic.
+  /// - Throws: ``ConfigurationError``: 78 when nothing tells the credential, 64 when several apps are possible.
+  public func app(
+    for selection: AppSelection, environment variables: ProcessEnvironment
+  ) throws(ConfigurationError) -> SelectedApp {
+    var draft = AppDraft(name: "", source: .standard)
+    if let base = try baseApp(for: selection) { draft.fields = base.fields }
+    let kept = draft.fields[.topic]
+    draft.fields.merge(selection.fields) { $1 }
+    if let kept { draft.fields[.topic] = kept }
+    var findings: [ConfigurationFinding] = []
+    let app = draft.app(variables, &findings)
+    guard let app else { throw ConfigurationError(findings.filter { $0.severity == .error }) }
+    return SelectedApp(app: app, warnings: findings)
+  }
+
+  private func baseApp(for selection: AppSelection) throws(ConfigurationError) -> App? {
+    if let topic = selection.topic.map(AppRules.trimmed) {
+      if let app = app(for: topic) { return app }
+      guard apps.isEmpty || selection.saysCredential else {
+        throw ConfigurationError([
+          ConfigurationFinding(
+            .error, "no app has the topic \(shown(topic))",
+            remedy: "configured are \(apps.map(\.topic).joined(separator: ", "))")
+        ])
+      }
+      return nil
+    }
+    if apps.count > 1 {
+      throw ConfigurationError([
+        ConfigurationFinding(
+          .error, "several apps are configured",
+          remedy: "choose one with --topic: \(apps.map(\.topic).joined(separator: ", "))",
+          exitCode: .usage)
+      ])
+    }
+    if let app = apps.first { return app }
+    throw ConfigurationError([
+      ConfigurationFinding(
+        .error, "no app is configured",
+        remedy: "give --topic, --team-id, --key-id and --key, or a config file with apps (\(file ?? "none was found"))")
+    ])
+  }
+}
+
+extension Configuration.App {
+  fileprivate var fields: [AppField: AppDraft.Field] {
+    func field(_ text: String) -> AppDraft.Field { AppDraft.Field(text: text, source: .standard) }
+    var fields: [AppField: AppDraft.Field] = [
+      .topic: field(topic), .environment: field(environment.rawValue), .teamID: field(teamID), .keyID: field(keyID),
+    ]
+    if case .file(let path) = key { fields[.keyFile] = field(path) }
+    return fields
+  }
+}

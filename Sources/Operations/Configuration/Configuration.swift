@@ -1,0 +1,143 @@
+/// All settings, read once at start from flags, environment, file and defaults; nothing else reads any of these.
+///
+/// Made by ``ConfigurationLoader``; the names and rules of the settings stand in `Settings.swift`.
+public struct Configuration: Sendable, Equatable {
+  /// Where a setting's value came from.
+  public enum Source: Sendable, Equatable, CustomStringConvertible {
+    /// Not given.
+    case standard
+    /// The config file, at a line.
+    case file(path: String, line: Int)
+    /// An environment variable.
+    case environment(String)
+    /// An option of the command line.
+    case flag(String)
+
+    /// As in messages: `default`, `pushrelay.json:3`, `environment PUSHRELAY_STORE`, `flag --store`.
+    public var description: String {
+      switch self {
+      case .standard: "default"
+      case .file(let path, let line): "\(path):\(line)"
+      case .environment(let name): "environment \(name)"
+      case .flag(let name): "flag --\(name)"
+      }
+    }
+  }
+
+  /// Which of Apple's two services a device token belongs to.
+  public enum Environment: String, Sendable, CaseIterable {
+    /// api.push.apple.com: apps from the App Store and TestFlight.
+    case production
+    /// api.sandbox.push.apple.com: apps run from Xcode.
+    case sandbox
+  }
+
+  /// Where a private key is; it is loaded elsewhere.
+  public enum KeyLocation: Sendable, Equatable {
+    /// A .p8 file.
+    case file(path: String)
+    /// The PEM text itself, with the environment variable that held it.
+    case text(SecretText, variable: String)
+  }
+
+  /// An app: a topic with its credential.
+  public struct App: Sendable, Equatable {
+    /// The bundle id.
+    public let topic: String
+    /// The environment of devices that do not say.
+    public let environment: Environment
+    /// The team ID: ten capital letters and digits.
+    public let teamID: String
+    /// The key ID: ten capital letters and digits.
+    public let keyID: String
+    /// Where its private key is.
+    public let key: KeyLocation
+
+    /// An app whose parts keep the rules of the settings.
+    public init(topic: String, environment: Environment, teamID: String, keyID: String, key: KeyLocation) {
+      self.topic = topic
+      self.environment = environment
+      self.teamID = teamID
+      self.keyID = keyID
+      self.key = key
+    }
+  }
+
+  /// How APNs is reached.
+  public struct APNs: Sendable, Equatable {
+    /// The production service.
+    public internal(set) var production = HostPort(host: "api.push.apple.com", port: 443)
+    /// The sandbox service.
+    public internal(set) var sandbox = HostPort(host: "api.sandbox.push.apple.com", port: 443)
+    /// A PEM file of certificate authorities to trust instead of the system's.
+    public internal(set) var authoritiesFile: String?
+    /// Connections for each credential and environment.
+    public internal(set) var connections = 2
+    /// How long an answer is waited for.
+    public internal(set) var requestTimeout = Duration.seconds(20)
+    /// How long a connection is quiet before a PING.
+    public internal(set) var pingInterval = Duration.seconds(60)
+
+    /// The service of an environment.
+    public func host(for environment: Environment) -> HostPort {
+      switch environment {
+      case .production: production
+      case .sandbox: sandbox
+      }
+    }
+  }
+
+  /// How long things are kept.
+  public struct Retention: Sendable, Equatable {
+    /// Receipts and notifications, counted from the final state.
+    public internal(set) var receipts = Duration.seconds(30 * 86_400)
+    /// Payload bytes, counted from the final state.
+    public internal(set) var payloads = Duration.zero
+  }
+
+  /// What is logged and how.
+  public struct Log: Sendable, Equatable {
+    /// The least severe level that is written.
+    public internal(set) var level = LogLevel.info
+    /// The form of the lines.
+    public internal(set) var format = LogFormat.text
+  }
+
+  /// Where queue, registry and receipts lie.
+  public internal(set) var store = StoreLocation.sqlite(path: "pushrelay.db")
+  /// The apps, in the file's order; one per topic.
+  public internal(set) var apps: [App] = []
+  /// How APNs is reached.
+  public internal(set) var apns = APNs()
+  /// How long things are kept.
+  public internal(set) var retention = Retention()
+  /// How long open streams may take to finish when the daemon ends.
+  public internal(set) var shutdownGrace = Duration.seconds(20)
+  /// What is logged and how.
+  public internal(set) var log = Log()
+
+  /// The config file that was read, if any.
+  public internal(set) var file: String?
+  /// Where the values came from that are not defaults, by setting.
+  public internal(set) var sources: [String: Source] = [:]
+
+  /// The defaults.
+  public init() {}
+
+  /// Where the value of a setting came from.
+  public func source(of setting: String) -> Source { sources[setting] ?? .standard }
+
+  /// The app that a topic belongs to: its own, or the one whose topic it extends (`.voip`, `.push-type.liveactivity` …).
+  public func app(for topic: String) -> App? {
+    if let app = apps.first(where: { $0.topic == topic }) { return app }
+    return apps.first { app in
+      Self.topicSuffixes.contains { topic == app.topic + $0 } || topic.hasPrefix(app.topic + ".push-type.")
+    }
+  }
+
+  /// What Apple appends to a bundle id for other push types.
+  /// (https://developer.apple.com/documentation/usernotifications/sending-notification-requests-to-apns)
+  private static let topicSuffixes = [
+    ".voip", ".voip-ptt", ".complication", ".pushkit.fileprovider", ".location-query",
+  ]
+}

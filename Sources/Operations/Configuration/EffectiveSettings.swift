@@ -1,0 +1,85 @@
+import JSON
+
+/// The settings as they are in force, with their sources and without secrets: for `check` and for the log at start.
+public struct EffectiveSettings: Sendable {
+  /// One setting.
+  public struct Row: Sendable, Equatable {
+    /// The name, such as `apns.connections` or `apps[0].topic`.
+    public let name: String
+    /// The value as JSON.
+    public let json: String
+    /// Where it came from.
+    public let source: String
+  }
+
+  /// All settings of this version, in the table's order, then the apps.
+  public let rows: [Row]
+
+  /// The settings of a configuration.
+  public init(_ configuration: Configuration) {
+    var rows = Settings.all.filter { $0.laterDefault == nil }.map { setting in
+      var writer = JSONWriter()
+      setting.write(configuration, &writer)
+      return Row(name: setting.name, json: writer.text, source: configuration.source(of: setting.name).description)
+    }
+    let source = configuration.source(of: Settings.apps).description
+    for (index, app) in configuration.apps.enumerated() {
+      for (field, text) in app.shownFields {
+        var writer = JSONWriter()
+        writer.string(text)
+        rows.append(Row(name: "\(Settings.apps)[\(index)].\(field)", json: writer.text, source: source))
+      }
+    }
+    self.rows = rows
+  }
+
+  /// The settings as a table for people.
+  public var text: String {
+    let nameWidth = rows.map(\.name.count).max() ?? 0
+    let valueWidth = min(rows.map(\.json.count).max() ?? 0, 40)
+    return rows.map { row in
+      let name = row.name + String(repeating: " ", count: nameWidth - row.name.count)
+      let value = row.json + String(repeating: " ", count: max(valueWidth - row.json.count, 0))
+      return "\(name)  \(value)  (\(row.source))"
+    }.joined(separator: "\n")
+  }
+
+  /// The settings of this version with their defaults and meanings, as a Markdown table for README.
+  public static var reference: String {
+    let rows = Settings.all.filter { $0.laterDefault == nil }.map { setting in
+      var writer = JSONWriter()
+      setting.write(Configuration(), &writer)
+      return "| `\(setting.name)` | `\(writer.text)` | \(setting.help) |"
+    }
+    return (["| setting | default | meaning |", "|---|---|---|"] + rows).joined(separator: "\n")
+  }
+
+  /// Writes one object: each name with `value` and `source`.
+  public func write(to writer: inout JSONWriter) {
+    writer.object { writer in
+      for row in rows {
+        writer.name(row.name)
+        writer.object { writer in
+          writer.name("value")
+          writer.raw(row.json.utf8)
+          writer.member("source", row.source)
+        }
+      }
+    }
+  }
+}
+
+extension Configuration.App {
+  /// The fields with the words of the file; a key in the environment is named by its variable.
+  fileprivate var shownFields: [(String, String)] {
+    var fields = [
+      (AppField.topic.rawValue, topic), (AppField.environment.rawValue, environment.rawValue),
+      (AppField.teamID.rawValue, teamID), (AppField.keyID.rawValue, keyID),
+    ]
+    switch key {
+    case .file(let path): fields.append((AppField.keyFile.rawValue, path))
+    case .text(let secret, let variable): fields.append(("key", "\(secret) (\(variable))"))
+    }
+    return fields
+  }
+}

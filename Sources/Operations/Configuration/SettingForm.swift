@@ -1,0 +1,118 @@
+import JSON
+
+/// How values of one type are read and shown.
+struct SettingForm<Value: Sendable>: Sendable {
+  /// Reads a value; the text is the folder that relative paths are seen from.
+  let read: @Sendable (GivenValue, _ folder: String) throws(SettingFault) -> Value
+  /// Writes the value as JSON.
+  let write: @Sendable (Value, inout JSONWriter) -> Void
+}
+
+extension SettingForm {
+  /// Anything with a text form.
+  static func text(
+    _ write: @escaping @Sendable (Value) -> String?,
+    _ read: @escaping @Sendable (String, _ folder: String) throws(SettingFault) -> Value
+  ) -> SettingForm {
+    SettingForm(
+      read: { (value, folder) throws(SettingFault) in
+        guard let text = value.string else { throw SettingFault("must be a string, not \(value.shown)") }
+        return try read(text, folder)
+      }, write: { $1.string(write($0)) })
+  }
+}
+
+extension SettingForm where Value == Duration {
+  /// A duration within a range.
+  static func duration(_ range: ClosedRange<Duration>) -> SettingForm {
+    text({ DurationText.format($0) }) { (text, _) throws(SettingFault) in
+      let duration: Duration
+      do {
+        duration = try DurationText.parse(text)
+      } catch {
+        throw SettingFault("is wrong: \(error)")
+      }
+      guard range.contains(duration) else {
+        throw SettingFault(
+          "must be from \(DurationText.format(range.lowerBound)) to \(DurationText.format(range.upperBound)), not \(text)"
+        )
+      }
+      return duration
+    }
+  }
+}
+
+extension SettingForm where Value == Int {
+  /// A whole number within a range.
+  static func integer(_ range: ClosedRange<Int>) -> SettingForm {
+    SettingForm(
+      read: { (value, _) throws(SettingFault) in
+        guard let number = value.integer.flatMap({ Int(exactly: $0) }), range.contains(number) else {
+          throw SettingFault(
+            "must be a whole number from \(range.lowerBound) to \(range.upperBound), not \(value.shown)")
+        }
+        return number
+      }, write: { $1.integer($0) })
+  }
+}
+
+extension SettingForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
+  /// One of a few words.
+  static var choice: SettingForm {
+    text({ $0.rawValue }) { (text, _) throws(SettingFault) in
+      if let value = Value(rawValue: text) { return value }
+      let words = Value.allCases.map(\.rawValue)
+      throw SettingFault(
+        "must be one of \(words.joined(separator: ", ")), not \(shown(text))",
+        remedy: NearestName.nearest(to: text, in: words).map { "the nearest is '\($0)'" } ?? "")
+    }
+  }
+}
+
+extension SettingForm where Value == HostPort {
+  /// A host with its port, 443 when not said.
+  static let host = text({ $0.description }) { (text, _) throws(SettingFault) in
+    try HostPort.parse(text, defaultPort: 443)
+  }
+}
+
+extension SettingForm where Value == StoreLocation {
+  /// A store's URL.
+  static let store = text({ $0.description }) { (text, folder) throws(SettingFault) in
+    try StoreLocation.parse(text, folder: folder)
+  }
+}
+
+extension SettingForm where Value == String? {
+  /// A readable file, or `null` for none.
+  static let optionalFile = SettingForm(
+    read: { (value, folder) throws(SettingFault) in
+      if value.isNull { return nil }
+      guard let text = value.string, !text.isEmpty else {
+        throw SettingFault("must be a path or null, not \(value.shown)")
+      }
+      let path = Files.resolve(text, in: folder)
+      try checkReadable(path)
+      return path
+    }, write: { $1.string($0) })
+}
+
+/// Checks that a file can be read, without reading it.
+func checkReadable(_ path: String) throws(SettingFault) {
+  let status: FileStatus
+  do {
+    status = try Files.status(of: path)
+  } catch {
+    throw SettingFault(
+      error.isNotFound
+        ? "names '\(path)', which does not exist" : "names '\(path)', which cannot be read: \(error.reason)",
+      remedy: "check the path; a relative one is seen from the config file's folder",
+      exitCode: error.isNotAllowed ? .notAllowed : .configuration)
+  }
+  if status.isDirectory { throw SettingFault("names '\(path)', which is a folder", remedy: "name the file in it") }
+  if !status.isReadable {
+    throw SettingFault(
+      "names '\(path)', which this user may not read", remedy: "give the file to the user that runs this",
+      exitCode: .notAllowed)
+  }
+}

@@ -1,0 +1,71 @@
+/// The table of settings: the one list from which reading, checking, printing and help are made.
+///
+/// Defaults are the first values of ``Configuration``'s properties. `apps` is an array with a table of its own
+/// (`AppSettings.swift`).
+enum Settings {
+  static let all: [Setting] = [
+    Setting(
+      "store", \.store, .store, variable: "PUSHRELAY_STORE", flag: "store",
+      "where queue, registry and receipts lie: sqlite:PATH"),
+    Setting("apns.production", \.apns.production, .host, flag: "host", "host and port of APNs for production"),
+    Setting("apns.sandbox", \.apns.sandbox, .host, flag: "host", "host and port of APNs for the sandbox"),
+    Setting(
+      "apns.ca_file", \.apns.authoritiesFile, .optionalFile, flag: "ca", "PEM file of the only authorities to trust"),
+    Setting(
+      "apns.connections", \.apns.connections, .integer(1...16), "connections for each credential and environment"),
+    Setting(
+      "apns.request_timeout", \.apns.requestTimeout, .duration(.milliseconds(100)...(.seconds(300))),
+      "how long an answer is waited for"),
+    Setting(
+      "apns.ping_interval", \.apns.pingInterval, .duration(.seconds(1)...(.seconds(3600))),
+      "how long a connection is quiet before a PING"),
+    Setting(
+      "retention.receipts", \.retention.receipts, .duration(.zero...DurationText.longest), "how long receipts are kept"),
+    Setting(
+      "retention.payloads", \.retention.payloads, .duration(.zero...DurationText.longest),
+      "how long payloads are kept after the final state"),
+    Setting(
+      "shutdown_grace", \.shutdownGrace, .duration(.zero...(.seconds(600))),
+      "how long open streams may take to finish at the end"),
+    Setting(
+      "log.level", \.log.level, .choice, variable: "PUSHRELAY_LOG_LEVEL", flag: "log-level",
+      "least severe events to log"),
+    Setting("log.format", \.log.format, .choice, flag: "log-format", "form of the log lines"),
+
+    .later("apns.proxy", default: "null", "an HTTP proxy to reach APNs through"),
+    .later("listeners", default: "[]", "addresses of the HTTP surfaces"),
+    .later("device_api.default_topic", default: "null", "topic of devices that name none"),
+    .later("device_api.environment", default: "\"production\"", "environment of devices that name none"),
+    .later("device_api.open_endpoints", default: "[]", "unauthenticated endpoints to open"),
+    .later("users.allow_unverified", default: "false", "whether pushes to a user reach unverified bindings"),
+    .later("interests.protected", default: "[\"auth-*\"]", "interests that apps cannot subscribe to by themselves"),
+    .later("beams", default: "[]", "Beams instances"),
+    .later("trusted_proxies", default: "[]", "proxies whose word on the caller's address is taken"),
+  ]
+
+  /// The array of apps.
+  static let apps = "apps"
+
+  /// Environment variables beside those of the table.
+  static let fileVariable = "PUSHRELAY_CONFIG"
+  static let apiKeyVariable = "PUSHRELAY_API_KEY"
+  static let keyVariablePrefix = "PUSHRELAY_KEY_"
+
+  /// The default places of the config file, in order.
+  static let defaultFiles = ["pushrelay.json", "/etc/pushrelay/pushrelay.json"]
+
+  static func named(_ name: String) -> Setting? { all.first { $0.name == name } }
+
+  /// The names that may stand in the object of that name (empty: at the top), one level only.
+  static func names(in section: String) -> [String] {
+    let prefix = section.isEmpty ? "" : section + "."
+    var names: [String] = section.isEmpty ? [apps] : []
+    for setting in all where setting.name.hasPrefix(prefix) {
+      let name = String(setting.name.dropFirst(prefix.count).prefix { $0 != "." })
+      if !names.contains(name) { names.append(name) }
+    }
+    return names
+  }
+
+  static func isSection(_ name: String) -> Bool { all.contains { $0.name.hasPrefix(name + ".") } }
+}

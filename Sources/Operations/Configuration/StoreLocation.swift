@@ -1,0 +1,36 @@
+/// Where the queue, the registry and the receipts lie.
+public enum StoreLocation: Sendable, Equatable, CustomStringConvertible {
+  /// An SQLite database in a file.
+  case sqlite(path: String)
+
+  /// As in the setting.
+  public var description: String {
+    switch self {
+    case .sqlite(let path): "sqlite:\(path)"
+    }
+  }
+
+  /// Reads the setting; a relative path is seen from `folder`.
+  /// - Throws: ``SettingFault``, which never repeats a URL: it may hold a password.
+  static func parse(_ text: String, folder: String) throws(SettingFault) -> StoreLocation {
+    if text.hasPrefix("postgresql:") || text.hasPrefix("postgres:") {
+      throw .notInThisVersion("PostgreSQL", remedy: "use sqlite:PATH")
+    }
+    guard text.hasPrefix("sqlite:") else {
+      throw SettingFault("names no kind of store", remedy: "write sqlite:PATH, such as sqlite:pushrelay.db")
+    }
+    let path = String(text.dropFirst("sqlite:".count))
+    guard !path.isEmpty, !path.utf8.contains(0) else {
+      throw SettingFault("names no file", remedy: "write sqlite:PATH")
+    }
+    guard path != ":memory:" else {
+      throw SettingFault("keeps the store in memory, which would lose what was accepted", remedy: "name a file")
+    }
+    // sqlite://name would mean a file in the root folder, which nobody means; sqlite:///var/x.db is the same as sqlite:/var/x.db.
+    guard !path.hasPrefix("//") || path.hasPrefix("///") else {
+      throw SettingFault(
+        "has a host after 'sqlite://'", remedy: "write sqlite:PATH for a relative, sqlite:/PATH for an absolute path")
+    }
+    return .sqlite(path: Files.resolve(path, in: folder))
+  }
+}

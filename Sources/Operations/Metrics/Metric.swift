@@ -1,0 +1,96 @@
+/// Everything that is counted or measured: the closed list from which the registry and its output are made.
+public enum Metric: Int, Sendable, CaseIterable {
+  /// Notifications taken into the queue.
+  case notificationsEnqueued
+  /// Deliveries that APNs accepted.
+  case deliveriesAccepted
+  /// Deliveries that APNs refused for good.
+  case deliveriesRejected
+  /// Deliveries whose deadline passed.
+  case deliveriesExpired
+  /// Deliveries canceled before they were sent.
+  case deliveriesCanceled
+  /// Deliveries given up after the last try.
+  case deliveriesFailed
+  /// Deliveries not made because the device is not targeted any more.
+  case deliveriesSkipped
+  /// Tries that will be made again.
+  case retriesScheduled
+  /// Devices retired.
+  case devicesRetired
+  /// Requests written to a connection.
+  case requestsSent
+  /// Requests that got no answer in time.
+  case requestTimeouts
+  /// Connections to APNs that were made.
+  case connectionsOpened
+  /// Connections to APNs that could not be made.
+  case connectionFailures
+  /// GOAWAY frames received.
+  case goAwaysReceived
+  /// Provider tokens signed.
+  case providerTokensMinted
+  /// Tasks leased from the queue.
+  case tasksClaimed
+  /// Leases found to be lost when their results were written.
+  case leasesLost
+  /// Transactions that wrote results.
+  case flushes
+  /// Connections to APNs that are open.
+  case connectionsOpen
+  /// Streams that wait for an answer.
+  case streamsOpen
+  /// Apps whose sending is paused.
+  case appsPaused
+
+  /// Whether a value only grows, or goes up and down.
+  public enum Kind: String, Sendable {
+    /// Only grows.
+    case counter
+    /// Goes up and down.
+    case gauge
+  }
+
+  /// What is said of a metric wherever it is shown.
+  public struct Description: Sendable, Equatable {
+    /// Whether the value only grows, or goes up and down.
+    public let kind: Kind
+    /// The name as in Prometheus: with its unit, and `_total` for counters.
+    public let name: String
+    /// The outcome that tells metrics of one name apart; the label is `outcome`.
+    public let outcome: String?
+
+    fileprivate init(_ kind: Kind, _ name: String, outcome: String? = nil) {
+      self.kind = kind
+      self.name = "pushrelay_\(name)"
+      self.outcome = outcome
+    }
+  }
+
+  /// What is said of this metric wherever it is shown.
+  public var description: Description {
+    switch self {
+    case .notificationsEnqueued: Description(.counter, "notifications_enqueued_total")
+    case .deliveriesAccepted: Description(.counter, "deliveries_total", outcome: "accepted")
+    case .deliveriesRejected: Description(.counter, "deliveries_total", outcome: "rejected")
+    case .deliveriesExpired: Description(.counter, "deliveries_total", outcome: "expired")
+    case .deliveriesCanceled: Description(.counter, "deliveries_total", outcome: "canceled")
+    case .deliveriesFailed: Description(.counter, "deliveries_total", outcome: "failed")
+    case .deliveriesSkipped: Description(.counter, "deliveries_total", outcome: "skipped")
+    case .retriesScheduled: Description(.counter, "retries_scheduled_total")
+    case .devicesRetired: Description(.counter, "devices_retired_total")
+    case .requestsSent: Description(.counter, "apns_requests_total")
+    case .requestTimeouts: Description(.counter, "apns_request_timeouts_total")
+    case .connectionsOpened: Description(.counter, "apns_connections_opened_total")
+    case .connectionFailures: Description(.counter, "apns_connection_failures_total")
+    case .goAwaysReceived: Description(.counter, "apns_goaways_total")
+    case .providerTokensMinted: Description(.counter, "provider_tokens_minted_total")
+    case .tasksClaimed: Description(.counter, "tasks_claimed_total")
+    case .leasesLost: Description(.counter, "leases_lost_total")
+    case .flushes: Description(.counter, "flushes_total")
+    case .connectionsOpen: Description(.gauge, "apns_connections")
+    case .streamsOpen: Description(.gauge, "apns_streams")
+    case .appsPaused: Description(.gauge, "apps_paused")
+    }
+  }
+}

@@ -1,0 +1,100 @@
+import Operations
+
+/// Registry, queue and receipts: what a store must do. Its protocol, and why it loses nothing, is drawn in PushCore's documentation.
+///
+/// Every call is one transaction: all of it is durable when the call returns, or none of it happened when it throws. Calls may come
+/// from any task.
+public protocol Store: ProviderTokenStore {
+  // MARK: Registry
+
+  /// Makes sure that these apps and credentials exist and carry these ids; returns all credentials of these topics.
+  func bind(_ apps: [AppBinding]) async throws(StoreError) -> [Credential]
+  /// All credentials.
+  func credentials() async throws(StoreError) -> [Credential]
+  /// Registers or refreshes devices, in order; an unknown (topic, environment) of a known app gets its credential, an unknown topic throws
+  /// ``StoreError/Code/unknownTopic``.
+  func register(_ registrations: [DeviceRegistration]) async throws(StoreError) -> [RegistrationResult]
+  /// Removes a device and its subscriptions; false when there was none. Nil environment = in every environment.
+  func removeDevice(
+    topic: String, environment: Environment?, token: DeviceToken
+  ) async throws(StoreError) -> Bool
+  /// Registered devices by ascending id behind `after`, at most `limit`.
+  func devices(_ query: DeviceQuery, after: DeviceID, limit: Int) async throws(StoreError) -> [Device]
+  /// Subscribes or unsubscribes one device; false when the device is not registered.
+  func setSubscription(
+    topic: String, environment: Environment?, token: DeviceToken, interest: String, subscribed: Bool
+  ) async throws(StoreError) -> Bool
+
+  // MARK: Intake
+
+  /// Stores a notification with its tasks, durably. Calls that wait together share one commit.
+  func publish(_ publication: Publication) async throws(StoreError) -> PublishResult
+  /// Calls `handler` when work for a lane may have come: at once for a publish of this process, within the poll interval for others. A hint:
+  /// nothing is lost without it.
+  func onNewWork(_ handler: @escaping @Sendable (Lane) -> Void) async
+
+  // MARK: Worker
+
+  /// Leases due tasks, unordered; held credentials and stopped batches are left out.
+  func claim(_ request: ClaimRequest) async throws(StoreError) -> [LeasedTask]
+  /// Leases held tasks past their deadline: they settle as expired, which needs no signature.
+  func claimExpired(owner: Int64, lease: Duration, limit: Int) async throws(StoreError) -> [LeasedTask]
+  /// Frees tasks whose lease ran out; parks those that were claimed five times without progress.
+  func reap() async throws(StoreError) -> [ReapedTask]
+  /// The notification behind a task; nil when it is gone.
+  func notification(_ id: NotificationID) async throws(StoreError) -> StoredNotification?
+  /// Devices behind the cursor that an earlier owner of the task has settled already.
+  func settledDevices(of task: LeasedTask, rowReceipts: Bool) async throws(StoreError) -> [DeviceID]
+  /// The next devices of a source; no retired ones.
+  func walk(_ request: WalkRequest) async throws(StoreError) -> DeviceWindow
+  /// Named devices and list tasks: each id that has a row, with whether it is retired and still a member of `target`.
+  func readDevices(_ ids: [DeviceID], of target: PackedTarget) async throws(StoreError) -> DeviceWindow
+  /// Writes the news of several tasks and retires devices in one transaction; one state per task, in order.
+  func flush(
+    _ flushes: [TaskFlush], retirements: [Retirement], owner: Int64, lease: Duration
+  ) async throws(StoreError) -> [LeaseState]
+  /// Renews leases; one state per task, in order.
+  func renew(
+    _ leases: [LeaseReference], owner: Int64, lease: Duration
+  ) async throws(StoreError) -> [LeaseState]
+  /// Gives a task back with nothing unsettled; the claim is not counted. False when the lease was lost.
+  func release(_ lease: LeaseReference, to: ReleaseTo, owner: Int64) async throws(StoreError) -> Bool
+  /// Gives a range task back as several ranges of a lane; nothing of it may be unsettled. False when the lease was lost.
+  func split(
+    _ lease: LeaseReference, into ranges: [(lo: DeviceID, hi: DeviceID)], lane: Lane, owner: Int64
+  ) async throws(StoreError) -> Bool
+  /// The number of a reason text that is in no table; the same text always has the same number.
+  func reasonID(for text: String) async throws(StoreError) -> ReasonID
+
+  // MARK: Pause and cancel
+
+  /// Holds credentials and sets their due tasks aside.
+  func hold(_ credentials: [CredentialID], reason: String) async throws(StoreError)
+  /// Resumes credentials and their tasks.
+  func resume(_ credentials: [CredentialID]) async throws(StoreError)
+  /// Says that this worker can sign for these credentials; frees those held as `NoSigner`.
+  func signerSeen(_ credentials: [CredentialID]) async throws(StoreError)
+  /// The periodic care of a worker: sets due tasks of held credentials aside and takes back those of resumed ones, ends parked work past its
+  /// deadline, holds what nobody signs for.
+  func sweep() async throws(StoreError)
+  /// Cancels what is not handed to a connection yet; nil when there is no such notification, false when it is final already.
+  func cancel(_ id: NotificationID) async throws(StoreError) -> Bool?
+  /// Makes parked tasks of a notification ready again; returns how many.
+  func unpark(_ id: NotificationID) async throws(StoreError) -> Int
+
+  // MARK: Reading back
+
+  /// State and sums; nil when there is no such notification.
+  func status(_ id: NotificationID) async throws(StoreError) -> NotificationStatus?
+  /// The last attempt of each device, by ascending id behind `after`; pages of about `limit`.
+  func receipts(
+    _ id: NotificationID, outcome: Outcome?, after: DeviceID, limit: Int
+  ) async throws(StoreError) -> ReceiptPage
+
+  // MARK: Care
+
+  /// Erases payloads and deletes receipts older than the retention, in small steps; true while more is left.
+  func removeOld(payloadsAfter: Duration, receiptsAfter: Duration) async throws(StoreError) -> Bool
+  /// Closes it; later calls throw ``StoreError/Code/unavailable``.
+  func close() async
+}

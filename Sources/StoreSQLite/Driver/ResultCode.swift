@@ -1,0 +1,69 @@
+internal import CSQLite
+import PushCore
+
+/// A result code of SQLite, and what it means to the caller of the store (https://www.sqlite.org/rescode.html).
+struct ResultCode: Equatable {
+  /// The extended code.
+  let extended: Int32
+
+  /// The primary code: the low byte.
+  var primary: Int32 { extended & 0xFF }
+
+  /// A code as SQLite returned it.
+  init(_ extended: Int32) { self.extended = extended }
+
+  /// What the caller may do about it.
+  var code: StoreError.Code {
+    switch primary {
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_READONLY, SQLITE_IOERR, SQLITE_NOMEM, SQLITE_PROTOCOL:
+      .temporary
+    case SQLITE_CANTOPEN: .unavailable
+    case SQLITE_PERM, SQLITE_AUTH: .notAllowed
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT: .unusable
+    default: .internal
+    }
+  }
+
+  /// What the reader should do; one sentence.
+  var remedy: String {
+    switch primary {
+    case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
+      "Another process holds the write lock: end its transaction (a sqlite3 shell, a backup) and try again."
+    case SQLITE_FULL: "Free space on the disk, or raise the size limit of the store, and try again."
+    case SQLITE_READONLY:
+      "Give this user write permission on the file and its directory, or mount the disk for writing."
+    case SQLITE_IOERR: "Look for disk errors in the system log; nothing was written."
+    case SQLITE_NOMEM: "Give the process more memory and try again."
+    case SQLITE_CANTOPEN: "Check that the directory exists, and the limit of open files."
+    case SQLITE_PERM, SQLITE_AUTH: "Give this user permission to read and write the file and its directory."
+    case SQLITE_CORRUPT, SQLITE_NOTADB, SQLITE_FORMAT:
+      "Stop every process that uses the file and restore it from a backup; check that the path is a pushrelay database."
+    default: "This is a bug: please report it with this message."
+    }
+  }
+
+  /// The error of a call that returned this code; `message` is SQLite's, which names tables and columns but no values.
+  func error(_ operation: String, message: String) -> StoreError {
+    StoreError(code: code, operation: operation, underlying: "\(message) (SQLite code \(extended))", remedy: remedy)
+  }
+}
+
+extension StoreError {
+  /// The same error, with the call that met it in front.
+  func during(_ call: String) -> StoreError {
+    StoreError(code: code, operation: "\(call), \(operation)", underlying: underlying, remedy: remedy)
+  }
+
+  /// The store was closed.
+  static func closed(_ operation: String) -> StoreError {
+    StoreError(
+      code: .unavailable, operation: operation, underlying: "the store is closed", remedy: "Open it again.")
+  }
+
+  /// A row that no version of this program writes.
+  static func unreadable(_ what: String) -> StoreError {
+    StoreError(
+      code: .unusable, operation: "read \(what)", underlying: "its stored form is not known to this version",
+      remedy: "Run the version that wrote it, or restore the database from a backup.")
+  }
+}

@@ -1,0 +1,99 @@
+import Operations
+import PushCore
+
+extension SQLiteStore {
+  /// A task that was claimed so often without a receipt is parked.
+  static let claimsWithoutProgress = 5
+
+  /// Leases due tasks.
+  public func claim(_ request: ClaimRequest) async throws(StoreError) -> [LeasedTask] {
+    try await write(isUrgent: request.lane == .urgent) { (transaction) throws(StoreError) in
+      try transaction.claim(request)
+    }
+  }
+
+  /// Leases held tasks past their deadline.
+  public func claimExpired(owner: Int64, lease: Duration, limit: Int) async throws(StoreError) -> [LeasedTask] {
+    try await write { (transaction) throws(StoreError) in
+      try transaction.claimExpired(owner: owner, lease: lease, limit: limit)
+    }
+  }
+
+  /// Frees up to 1000 tasks whose lease ran out.
+  public func reap() async throws(StoreError) -> [ReapedTask] {
+    try await write { (transaction) throws(StoreError) in try transaction.reap() }
+  }
+}
+
+extension Transaction {
+  fileprivate func claim(_ request: ClaimRequest) throws(StoreError) -> [LeasedTask] {
+    let since = request.window.map { now.value - $0.wholeMilliseconds } ?? 0
+    return try all(
+      """
+      UPDATE task SET state=1, owner=?1, epoch=epoch+1, lease_until=?2+?3, claims=claims+1,
+        seq_hi=coalesce(seq_hi,(SELECT value FROM meta WHERE key='device_seq'))
+      WHERE task_id IN (SELECT c.task_id FROM task c
+        WHERE c.state=0 AND c.lane=?4 AND c.due_at<=?2 AND c.due_at>=?5
+          AND (c.credential_id IN (SELECT credential_id FROM credential
+                WHERE held_since IS NULL AND credential_id IN (SELECT value FROM json_each(?6)))
+            OR c.credential_id IS NULL AND c.app_id IN (SELECT app_id FROM credential
+                WHERE held_since IS NULL AND credential_id IN (SELECT value FROM json_each(?6))))
+        ORDER BY c.due_at, c.task_id LIMIT ?7)
+      RETURNING task_id, notification_id, app_id, credential_id, lane, due_at, attempt, tries, lo, hi, cursor, seq_hi, n,
+        settled, epoch, list, expires_at-?2, EXISTS(SELECT 1 FROM notification_state s
+          WHERE s.notification_id=task.notification_id AND s.canceled_at IS NOT NULL)
+      """, request.owner, now, request.lease.wholeMilliseconds, request.lane, since, JSONList(request.credentials),
+      request.limit, read: leasedTask)
+  }
+
+  fileprivate func claimExpired(owner: Int64, lease: Duration, limit: Int) throws(StoreError) -> [LeasedTask] {
+    try all(
+      """
+      UPDATE task SET state=1, owner=?1, epoch=epoch+1, lease_until=?2+?3, claims=claims+1,
+        seq_hi=coalesce(seq_hi,(SELECT value FROM meta WHERE key='device_seq'))
+      WHERE task_id IN (SELECT c.task_id FROM app a CROSS JOIN task c ON c.app_id=a.app_id
+        WHERE c.state>=2 AND c.state=3 AND c.expires_at<=?2 LIMIT ?4)
+      RETURNING task_id, notification_id, app_id, credential_id, lane, due_at, attempt, tries, lo, hi, cursor, seq_hi, n,
+        settled, epoch, list, 0, EXISTS(SELECT 1 FROM notification_state s
+          WHERE s.notification_id=task.notification_id AND s.canceled_at IS NOT NULL)
+      """, owner, now, lease.wholeMilliseconds, limit, read: leasedTask)
+  }
+
+  private func leasedTask(_ row: Row) throws(StoreError) -> LeasedTask {
+    let id = TaskID(row.integer(0))
+    guard let lane = Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(4))) else {
+      throw .unreadable("task \(id.rawValue)")
+    }
+    var list: [DeviceID]?
+    if let bytes = row.optional(15, Row.bytes) {
+      guard let ids = DeltaVarint.decode(list: bytes) else { throw .unreadable("the list of task \(id.rawValue)") }
+      list = ids
+    }
+    return LeasedTask(
+      id: id, notificationID: NotificationID(row.integer(1)), appID: AppID(row.integer(2)),
+      credentialID: row.optional(3, Row.integer).map { CredentialID($0) }, lane: lane,
+      dueAt: UnixMilliseconds(row.integer(5)), attempt: row.count(6), tries: row.count(7), lo: DeviceID(row.integer(8)),
+      hi: DeviceID(row.integer(9)), cursor: DeviceID(row.integer(10)), sequenceLimit: row.integer(11),
+      deviceCount: row.count(12), settled: row.integer(13), epoch: row.integer(14), list: list,
+      timeLeft: .milliseconds(row.integer(16)), isCanceled: row.bool(17))
+  }
+
+  fileprivate func reap() throws(StoreError) -> [ReapedTask] {
+    let reaped = try all(
+      """
+      UPDATE task SET state=CASE WHEN claims>=?2 THEN 2 ELSE 0 END, owner=NULL, due_at=max(due_at,?1-30000)
+      WHERE task_id IN (SELECT task_id FROM task WHERE state=1 AND lease_until<?1 LIMIT 1000)
+      RETURNING task_id, notification_id, lane, state
+      """, now, SQLiteStore.claimsWithoutProgress
+    ) { (row) throws(StoreError) in
+      guard let lane = Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(2))) else {
+        throw .unreadable("task \(row.integer(0))")
+      }
+      return ReapedTask(
+        id: TaskID(row.integer(0)), notificationID: NotificationID(row.integer(1)), lane: lane,
+        isParked: row.integer(3) == TaskState.parked.rawValue)
+    }
+    for task in reaped where !task.isParked { wake(task.lane) }
+    return reaped
+  }
+}

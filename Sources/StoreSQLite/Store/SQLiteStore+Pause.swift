@@ -1,0 +1,154 @@
+import PushCore
+
+extension SQLiteStore {
+  /// The most tasks that one transaction sets aside or takes back.
+  private static let step = 1000
+  /// A credential that no worker has signed for in this many milliseconds is held.
+  static let signerPatience: Int64 = 300_000
+  /// Why it is held then.
+  static let noSigner = "NoSigner"
+
+  /// Holds credentials; their due tasks are set aside in steps, and no claim takes one from the first step on.
+  public func hold(_ credentials: [CredentialID], reason: String) async throws(StoreError) {
+    _ = try await write { (transaction) throws(StoreError) in
+      try transaction.run(
+        """
+        UPDATE credential SET held_since=coalesce(held_since,?2), held_reason=?3
+        WHERE credential_id IN (SELECT value FROM json_each(?1))
+        """, JSONList(credentials), transaction.now, reason)
+    }
+    try await holdTasks()
+  }
+
+  /// Resumes credentials; their tasks become ready in steps.
+  public func resume(_ credentials: [CredentialID]) async throws(StoreError) {
+    _ = try await write { (transaction) throws(StoreError) in
+      try transaction.run(
+        """
+        UPDATE credential SET held_since=NULL, held_reason=NULL
+        WHERE credential_id IN (SELECT value FROM json_each(?1))
+        """, JSONList(credentials))
+    }
+    try await resumeTasks()
+  }
+
+  /// Notes that this process can sign for these credentials.
+  public func signerSeen(_ credentials: [CredentialID]) async throws(StoreError) {
+    let isFreed = try await write { (transaction) throws(StoreError) in
+      try transaction.signerSeen(credentials)
+    }
+    if isFreed { try await resumeTasks() }
+  }
+
+  /// Sets aside, takes back, ends and holds what is due for it; in steps.
+  public func sweep() async throws(StoreError) {
+    try await write { (transaction) throws(StoreError) in
+      try transaction.holdUnsigned()
+      while try transaction.endParkedTasks(limit: Self.step) == Self.step {}
+    }
+    try await holdTasks()
+    try await resumeTasks()
+  }
+
+  /// In steps, so that no transaction is long; claims leave held credentials out from the first moment.
+  private func holdTasks() async throws(StoreError) {
+    while try await write(
+      call: "hold",
+      { (transaction) throws(StoreError) in
+        try transaction.holdTasks(limit: Self.step)
+      }) == Self.step
+    {}
+  }
+
+  private func resumeTasks() async throws(StoreError) {
+    while try await write(
+      call: "resume",
+      { (transaction) throws(StoreError) in
+        try transaction.resumeTasks(limit: Self.step)
+      }) == Self.step
+    {}
+  }
+}
+
+extension Transaction {
+  /// Sets due tasks of held credentials aside, so that they stand in no claim's way; returns how many.
+  fileprivate func holdTasks(limit: Int) throws(StoreError) -> Int {
+    let isAnythingHeld = try first("SELECT 1 FROM credential WHERE held_since IS NOT NULL LIMIT 1") { _ in true }
+    guard isAnythingHeld == true else { return 0 }
+    return try run(
+      """
+      UPDATE task SET state=3 WHERE task_id IN (SELECT c.task_id FROM task c
+        WHERE c.state=0 AND c.lane IN (0,1,2) AND c.due_at<=?1
+          AND (c.credential_id IN (SELECT credential_id FROM credential WHERE held_since IS NOT NULL)
+            OR c.credential_id IS NULL AND c.app_id IN
+              (SELECT app_id FROM credential GROUP BY app_id HAVING count(*)=count(held_since)))
+        LIMIT ?2)
+      """, now, limit)
+  }
+
+  /// Makes held tasks ready whose credential, or one of whose app's, is served again; returns how many.
+  fileprivate func resumeTasks(limit: Int) throws(StoreError) -> Int {
+    let apps = try all("SELECT app_id FROM credential WHERE held_since IS NULL GROUP BY app_id") {
+      AppID($0.integer(0))
+    }
+    var resumed = 0
+    for app in apps where resumed < limit {
+      let lanes = try all(
+        """
+        UPDATE task SET state=0, due_at=max(due_at,?2) WHERE task_id IN (SELECT c.task_id FROM task c
+          WHERE c.app_id=?1 AND c.state>=2 AND c.state=3
+            AND (c.credential_id IS NULL
+              OR c.credential_id IN (SELECT credential_id FROM credential WHERE held_since IS NULL))
+          LIMIT ?3)
+        RETURNING lane
+        """, app, now, limit - resumed
+      ) { $0.integer(0) }
+      for lane in lanes { Lane(rawValue: UInt8(truncatingIfNeeded: lane)).map(wake) }
+      resumed += lanes.count
+    }
+    return resumed
+  }
+
+  /// Notes who can sign; true when that freed a credential.
+  fileprivate func signerSeen(_ credentials: [CredentialID]) throws(StoreError) -> Bool {
+    let list = JSONList(credentials)
+    try run(
+      "UPDATE credential SET signer_seen_at=?2 WHERE credential_id IN (SELECT value FROM json_each(?1))", list, now)
+    return try run(
+      """
+      UPDATE credential SET held_since=NULL, held_reason=NULL
+      WHERE held_reason=?2 AND credential_id IN (SELECT value FROM json_each(?1))
+      """, list, SQLiteStore.noSigner) > 0
+  }
+
+  /// Holds what nobody signs for.
+  fileprivate func holdUnsigned() throws(StoreError) {
+    try run(
+      "UPDATE credential SET held_since=?1, held_reason=?2 WHERE held_since IS NULL AND signer_seen_at<?1-?3", now,
+      SQLiteStore.noSigner, SQLiteStore.signerPatience)
+  }
+
+  /// Ends parked tasks past their deadline; returns how many.
+  fileprivate func endParkedTasks(limit: Int) throws(StoreError) -> Int {
+    let parked = try all(
+      """
+      SELECT task_id, notification_id, attempt=0, n, max(n-settled,0) FROM task
+      WHERE state>=2 AND state=2 AND expires_at<=?1 LIMIT ?2
+      """, now, limit
+    ) { row in
+      (
+        task: TaskID(row.integer(0)), notification: NotificationID(row.integer(1)), isFirst: row.bool(2),
+        count: row.count(3), left: row.count(4)
+      )
+    }
+    for task in parked {
+      try run("DELETE FROM task WHERE task_id=?1", task.task)
+      var counts = Counts()
+      counts.add(.expired, task.left)
+      if task.isFirst { counts.devices = task.left }
+      try account(counts, in: task.notification)
+      try changeOpenTasks(of: task.notification, by: -1, cut: task.isFirst && task.count == 0)
+    }
+    return parked.count
+  }
+}

@@ -1,0 +1,101 @@
+import APNsSimulator
+import Operations
+
+/// Turns options into a simulator's configuration.
+struct SimulatorOptions {
+  let invocation: Invocation
+
+  func configuration() throws -> SimulatorConfiguration {
+    guard let folder = invocation.value("tls-dir") else {
+      throw invocation.usageError("--tls-dir is missing: the folder of the simulator's certificates")
+    }
+    let checks = !invocation.flag("no-checks")
+    var rules = RequestRules(
+      providerTokens: ProviderTokenRules(keys: try keys(needed: checks)),
+      topics: TopicRules(bundleIDs: invocation.values("topic")),
+      devices: DeviceRegistry(strict: invocation.flag("strict-devices")))
+    for text in invocation.values("device") {
+      let (deviceToken, state) = try device(text)
+      rules.devices[deviceToken] = state
+    }
+    var configuration = SimulatorConfiguration(tlsDirectory: folder, rules: rules)
+    configuration.listeners = try listeners()
+    configuration.tlsNames = invocation.values("tls-name")
+    configuration.checks = checks
+    configuration.answerDelay = try invocation.duration("delay") ?? .zero
+    configuration.logPath = invocation.value("log")
+    return configuration
+  }
+
+  private func listeners() throws(UsageError) -> [SimulatorConfiguration.Listener] {
+    let texts = invocation.values("listen")
+    var listeners: [SimulatorConfiguration.Listener] = []
+    for text in texts.isEmpty ? ["127.0.0.1:2197"] : texts { listeners.append(try listener(text)) }
+    return listeners
+  }
+
+  private func listener(_ text: String) throws(UsageError) -> SimulatorConfiguration.Listener {
+    let fault = invocation.usageError(
+      "--listen must be [production=|sandbox=]HOST:PORT, such as sandbox=127.0.0.1:2197 or [::1]:0, not '\(text)'")
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard let environment = parts.count == 1 ? .production : Environment(listenerName: parts[0]),
+      let address = parts.last, let colon = address.lastIndex(of: ":"),
+      let port = UInt16(address[address.index(after: colon)...])
+    else { throw fault }
+    var host = address[..<colon]
+    if host.hasPrefix("["), host.hasSuffix("]") {
+      host = host.dropFirst().dropLast()
+    } else if host.contains(":") {
+      throw fault
+    }
+    guard !host.isEmpty else { throw fault }
+    return SimulatorConfiguration.Listener(environment, host: String(host), port: port)
+  }
+
+  private func keys(needed: Bool) throws -> [ProviderKey] {
+    let teams = invocation.values("team-id")
+    let ids = invocation.values("key-id")
+    let privateFiles = invocation.values("key")
+    let publicFiles = invocation.values("public-key")
+    guard privateFiles.isEmpty || publicFiles.isEmpty else {
+      throw invocation.usageError("--key and --public-key cannot be mixed: which belongs to which id would be unclear")
+    }
+    let files = privateFiles + publicFiles
+    guard teams.count == ids.count, ids.count == files.count else {
+      throw invocation.usageError(
+        "--team-id, --key-id and --key or --public-key go in step, but there are \(teams.count), \(ids.count) and "
+          + "\(files.count)")
+    }
+    guard !files.isEmpty || !needed else {
+      throw invocation.usageError(
+        "without a key no provider token is valid: give --team-id, --key-id and --key, or --no-checks")
+    }
+    return try zip(zip(teams, ids), files).map { names, file in
+      privateFiles.isEmpty
+        ? try ProviderKey(teamID: names.0, keyID: names.1, publicKeyFile: file)
+        : try ProviderKey(teamID: names.0, keyID: names.1, privateKeyFile: file)
+    }
+  }
+
+  private func device(_ text: String) throws(UsageError) -> (deviceToken: String, state: DeviceState) {
+    let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
+    guard parts.count == 2, !parts[0].isEmpty, let state = deviceState(parts[1]) else {
+      throw invocation.usageError(
+        "--device must be TOKEN=ok, unregistered, unregistered@MILLISECONDS, bad or other-topic")
+    }
+    return (parts[0], state)
+  }
+
+  private func deviceState(_ text: String) -> DeviceState? {
+    switch text {
+    case "ok": return .ok
+    case "bad": return .bad
+    case "other-topic": return .otherTopic
+    case "unregistered": return .unregistered(since: nil)
+    default:
+      let prefix = "unregistered@"
+      guard text.hasPrefix(prefix), let time = Int64(text.dropFirst(prefix.count)) else { return nil }
+      return .unregistered(since: UnixMilliseconds(time))
+    }
+  }
+}
