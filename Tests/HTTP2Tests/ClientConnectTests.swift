@@ -51,7 +51,8 @@ import Testing
     peer.stop()
   }
 
-  @Test("An IP address is compared with the certificate's addresses", arguments: [("server", true), ("expired", false)])
+  @Test(
+    "An IP address is compared with the certificate's addresses", arguments: [("server", true), ("expired", false)])
   func address(certificate: String, accepted: Bool) async throws {
     let peer = try RawPeer(tls: Fixture.server(certificate)) { event, peer in
       if case .connected = event { peer.settings() }

@@ -15,14 +15,18 @@ public struct NotificationID: Sendable, Hashable, Comparable, CustomStringConver
   }
 
   /// The least id that a notification stored at `time` can have.
-  public static func first(at time: UnixMilliseconds) -> NotificationID { NotificationID(at: time, sequence: 0) }
+  public static func first(at time: UnixMilliseconds) -> NotificationID {
+    NotificationID(at: time, sequence: 0)
+  }
 
   /// 2020-01-01 00:00:00 UTC.
   private static let epoch: Int64 = 1_577_836_800_000
 
   /// Reads the decimal text of an id; nil when it is none.
   public init?(text: some StringProtocol) {
-    guard let value = Int64(text), value > 0, value < 1 << 53, String(value) == text else { return nil }
+    guard let value = Int64(text), value > 0, value < 1 << 53, String(value) == text else {
+      return nil
+    }
     rawValue = value
   }
 

@@ -12,7 +12,8 @@ public enum InterestName {
         return
           "the interest holds an invisible character (U+\(String(repeating: "0", count: max(0, 4 - code.count)))\(code))"
       }
-      return "the interest has a character that is not allowed; allowed are A-Z a-z 0-9 _ - = @ , . ;"
+      return
+        "the interest has a character that is not allowed; allowed are A-Z a-z 0-9 _ - = @ , . ;"
     }
     guard name.utf8.count <= maximumLength else {
       return "the interest has \(name.utf8.count) characters, limit \(maximumLength)"
@@ -23,7 +24,8 @@ public enum InterestName {
   private static func isAllowed(_ byte: UInt8) -> Bool {
     switch byte {
     case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"), UInt8(ascii: "="),
+      UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"), UInt8(ascii: "-"),
+      UInt8(ascii: "="),
       UInt8(ascii: "@"), UInt8(ascii: ","), UInt8(ascii: "."), UInt8(ascii: ";"):
       true
     default: false

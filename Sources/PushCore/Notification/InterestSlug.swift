@@ -20,11 +20,15 @@ public enum InterestSlug {
       } else if let spelling = LatinLetters.spelling(of: scalar) {
         ascii += spelling.utf8
       } else if isLetterOrDigit(scalar) {
-        throw Fault(description: "the address has letters other than Latin ones, which its interest would lose")
+        throw Fault(
+          description:
+            "the address has letters other than Latin ones, which its interest would lose")
       }
     }
     let slug = joined(ascii)
-    guard !slug.isEmpty else { throw Fault(description: "the address leaves nothing for the name of an interest") }
+    guard !slug.isEmpty else {
+      throw Fault(description: "the address leaves nothing for the name of an interest")
+    }
     return slug
   }
 
@@ -39,7 +43,8 @@ public enum InterestSlug {
     }
     for byte in ascii {
       switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"): append(byte)
+      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "0")...UInt8(ascii: "9"):
+        append(byte)
       case UInt8(ascii: "A")...UInt8(ascii: "Z"): append(byte | 0x20)
       case UInt8(ascii: "@"):
         needsDash = true
@@ -55,7 +60,8 @@ public enum InterestSlug {
 
   private static func isLetterOrDigit(_ scalar: UnicodeScalar) -> Bool {
     switch scalar.properties.generalCategory {
-    case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter, .decimalNumber,
+    case .uppercaseLetter, .lowercaseLetter, .titlecaseLetter, .modifierLetter, .otherLetter,
+      .decimalNumber,
       .letterNumber, .otherNumber, .spacingMark:
       true
     default: false

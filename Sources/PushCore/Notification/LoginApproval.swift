@@ -39,7 +39,8 @@ public struct LoginApproval: Sendable, Equatable {
       do {
         request.interests = ["auth-" + (try InterestSlug.slug(of: email))]
       } catch {
-        faults.append(NotificationFinding("email", "\(error.description); give --user or --interest"))
+        faults.append(
+          NotificationFinding("email", "\(error.description); give --user or --interest"))
       }
     }
     guard faults.isEmpty else { throw NotificationFaults(faults) }
@@ -79,6 +80,8 @@ public struct LoginApproval: Sendable, Equatable {
   private func collapseID(_ sha256: ([UInt8]) -> [UInt8]) -> String {
     let digits = Array("0123456789abcdef".utf8)
     let digest = sha256(Array(hash.utf8)).prefix(16)
-    return "login-" + String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+    return "login-"
+      + String(
+        decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
   }
 }

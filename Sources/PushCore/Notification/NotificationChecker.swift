@@ -16,7 +16,9 @@ struct NotificationChecker {
     faults = request.readingFaults
   }
 
-  mutating func check() throws(NotificationFaults) -> (publication: Publication, warnings: [NotificationFinding]) {
+  mutating func check() throws(NotificationFaults) -> (
+    publication: Publication, warnings: [NotificationFinding]
+  ) {
     let payload = checkedPayload()
     let pushType = checkedPushType(payload)
     let topic = checkedTopic(pushType)
@@ -36,8 +38,10 @@ struct NotificationChecker {
       pushType: pushType, priority: priority, collapseID: request.collapseID,
       expiresImmediately: deadline == .immediate, apnsID: request.apnsID)
     let publication = Publication(
-      topic: topic, target: target, environment: environment, defaultEnvironment: defaults.environment,
-      payload: payload.bytes, headers: headers, lane: lane, deadline: deadline, sendAt: request.sendAt,
+      topic: topic, target: target, environment: environment,
+      defaultEnvironment: defaults.environment,
+      payload: payload.bytes, headers: headers, lane: lane, deadline: deadline,
+      sendAt: request.sendAt,
       reachesUnverifiedUsers: defaults.reachesUnverifiedUsers)
     return (publication, warnings)
   }
@@ -46,7 +50,9 @@ struct NotificationChecker {
 
   private mutating func checkedPayload() -> Payload? {
     guard let bytes = request.payload else {
-      if !isAlreadyFaulty("payload") { fault("payload", "there is none; give the JSON that the device is to receive") }
+      if !isAlreadyFaulty("payload") {
+        fault("payload", "there is none; give the JSON that the device is to receive")
+      }
       return nil
     }
     do {
@@ -69,13 +75,17 @@ struct NotificationChecker {
       let nearest = NearestName.nearest(to: name, in: names).map { "; did you mean \($0)?" } ?? ""
       fault("push_type", "it must be one of \(names.joined(separator: ", "))\(nearest)")
     }
-    if let topic = request.topic ?? defaults.topic, let type = PushType(suffixOf: topic) { return type }
+    if let topic = request.topic ?? defaults.topic, let type = PushType(suffixOf: topic) {
+      return type
+    }
     return payload?.inferredPushType ?? .alert
   }
 
   private mutating func checkedTopic(_ type: PushType) -> String? {
     guard let topic = request.topic ?? defaults.topic else {
-      if !isAlreadyFaulty("topic") { fault("topic", "there is none; give the bundle id of the app") }
+      if !isAlreadyFaulty("topic") {
+        fault("topic", "there is none; give the bundle id of the app")
+      }
       return nil
     }
     if let detail = Topic.fault(in: topic) {
@@ -106,7 +116,9 @@ struct NotificationChecker {
     guard rules.allowedPriorities.contains(priority) else {
       let allowed = rules.allowedPriorities.map { String($0.rawValue) }.joined(separator: " or ")
       fault(
-        "priority", "a push of type \(type.rawValue) must use priority \(allowed): Apple takes \(number) for an error")
+        "priority",
+        "a push of type \(type.rawValue) must use priority \(allowed): Apple takes \(number) for an error"
+      )
       return rules.defaultPriority
     }
     return priority
@@ -115,12 +127,17 @@ struct NotificationChecker {
   // MARK: Target
 
   private mutating func checkedTarget() -> Target {
-    if request.hasNoTarget, !faults.contains(where: { $0.path.hasPrefix("target") || $0.path == "recipients" }) {
+    if request.hasNoTarget,
+      !faults.contains(where: { $0.path.hasPrefix("target") || $0.path == "recipients" })
+    {
       fault("target", "it names nobody; give at least one interest, user or token, or everyone")
     }
-    let interests = checkedNames("interests", request.interests, NotificationLimits.interests, InterestName.fault)
-    let users = checkedNames("users", request.users, NotificationLimits.users, NotificationLimits.fault(inUserID:))
-    return Target(interests: interests, users: users, tokens: checkedTokens(), everyone: request.everyone)
+    let interests = checkedNames(
+      "interests", request.interests, NotificationLimits.interests, InterestName.fault)
+    let users = checkedNames(
+      "users", request.users, NotificationLimits.users, NotificationLimits.fault(inUserID:))
+    return Target(
+      interests: interests, users: users, tokens: checkedTokens(), everyone: request.everyone)
   }
 
   private mutating func checkedNames(
@@ -141,7 +158,9 @@ struct NotificationChecker {
 
   private mutating func checkedTokens() -> [DeviceToken] {
     let limit = NotificationLimits.tokens
-    if request.tokens.count > limit { fault("target.tokens", "\(request.tokens.count) are given, limit \(limit)") }
+    if request.tokens.count > limit {
+      fault("target.tokens", "\(request.tokens.count) are given, limit \(limit)")
+    }
     var seen: Set<DeviceToken> = []
     var unique: [DeviceToken] = []
     for (index, text) in request.tokens.enumerated() {
@@ -167,8 +186,11 @@ struct NotificationChecker {
     guard let text = request.apnsID else { return }
     if let detail = NotificationLimits.fault(inAPNsID: text) { fault("apns_id", detail) }
     let isOneDevice =
-      request.tokens.count == 1 && target.interests.isEmpty && target.users.isEmpty && !target.everyone
-    if !isOneDevice { fault("apns_id", "it names one push; give exactly one device token and nothing else") }
+      request.tokens.count == 1 && target.interests.isEmpty && target.users.isEmpty
+      && !target.everyone
+    if !isOneDevice {
+      fault("apns_id", "it names one push; give exactly one device token and nothing else")
+    }
   }
 
   private mutating func checkedDeadline() -> Deadline {
@@ -176,9 +198,13 @@ struct NotificationChecker {
       fault("expiration", "give either expires_in or expiration, not both")
     }
     if let seconds = request.expiration {
-      if let detail = NotificationLimits.fault(inExpiration: seconds, now: now) { fault("expiration", detail) }
+      if let detail = NotificationLimits.fault(inExpiration: seconds, now: now) {
+        fault("expiration", detail)
+      }
       if seconds == 0 { return .immediate }
-      if seconds <= now.seconds { warn("expiration", "the time is past: the notification expires without being sent") }
+      if seconds <= now.seconds {
+        warn("expiration", "the time is past: the notification expires without being sent")
+      }
       return .at(UnixMilliseconds(seconds.multipliedReportingOverflow(by: 1000).partialValue))
     }
     if let duration = request.expiresIn {
@@ -211,7 +237,9 @@ struct NotificationChecker {
   private mutating func checkSendAt(_ deadline: Deadline) {
     guard let sendAt = request.sendAt else { return }
     let ahead = Duration.milliseconds(sendAt.value &- now.value)
-    if ahead > NotificationLimits.scheduleAhead { fault("send_at", "it must be at most 30 days ahead") }
+    if ahead > NotificationLimits.scheduleAhead {
+      fault("send_at", "it must be at most 30 days ahead")
+    }
     if case .at(let end) = deadline, end <= sendAt, end > now {
       warn("send_at", "the notification expires before this time: it will not be sent")
     }
@@ -219,10 +247,16 @@ struct NotificationChecker {
 
   // MARK: Findings
 
-  private mutating func fault(_ path: String, _ detail: String) { faults.append(NotificationFinding(path, detail)) }
+  private mutating func fault(_ path: String, _ detail: String) {
+    faults.append(NotificationFinding(path, detail))
+  }
 
-  private mutating func warn(_ path: String, _ detail: String) { warnings.append(NotificationFinding(path, detail)) }
+  private mutating func warn(_ path: String, _ detail: String) {
+    warnings.append(NotificationFinding(path, detail))
+  }
 
   /// Whether reading found a fault there already: it is not said twice.
-  private func isAlreadyFaulty(_ path: String) -> Bool { request.readingFaults.contains { $0.path == path } }
+  private func isAlreadyFaulty(_ path: String) -> Bool {
+    request.readingFaults.contains { $0.path == path }
+  }
 }

@@ -29,22 +29,28 @@ public enum NotificationLimits {
       return "the collapse id begins or ends with a space, which no header value may"
     }
     let count = text.utf8.count
-    return count <= collapseIDBytes ? nil : "the collapse id has \(count) bytes, limit \(collapseIDBytes)"
+    return count <= collapseIDBytes
+      ? nil : "the collapse id has \(count) bytes, limit \(collapseIDBytes)"
   }
 
   /// What is wrong with a user id; nil when nothing is.
   public static func fault(inUserID text: String) -> String? {
     guard !text.isEmpty else { return "a user id must not be empty" }
-    guard !text.unicodeScalars.contains(where: isControl) else { return "the user id has a control character" }
+    guard !text.unicodeScalars.contains(where: isControl) else {
+      return "the user id has a control character"
+    }
     let count = text.utf8.count
     return count <= userIDBytes ? nil : "the user id has \(count) bytes, limit \(userIDBytes)"
   }
 
   /// What is wrong with `apns-expiration` as UNIX seconds; nil when nothing is. 0 is one attempt, a past time expires at once.
   static func fault(inExpiration seconds: Int64, now: UnixMilliseconds) -> String? {
-    guard seconds >= 0 else { return "the expiration is negative; give UNIX seconds, or 0 for one attempt" }
+    guard seconds >= 0 else {
+      return "the expiration is negative; give UNIX seconds, or 0 for one attempt"
+    }
     guard seconds == 0 || seconds >= leastTime else {
-      return "\(seconds) is a time in 1970-2001; is it relative? Use expires_in (--expires-in \(seconds)s)"
+      return
+        "\(seconds) is a time in 1970-2001; is it relative? Use expires_in (--expires-in \(seconds)s)"
     }
     let latest = now.seconds + deadlineAhead.wholeMilliseconds / 1000
     guard seconds <= latest else {
@@ -57,11 +63,15 @@ public enum NotificationLimits {
   public static func fault(inAPNsID text: String) -> String? {
     let groups = text.split(separator: "-", omittingEmptySubsequences: false)
     let isUUID =
-      groups.map(\.utf8.count) == [8, 4, 4, 4, 12] && text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || isHexDigit($0) }
-    return isUUID ? nil : "the apns-id is no UUID; write it like 123e4567-e89b-12d3-a456-4266554400a0"
+      groups.map(\.utf8.count) == [8, 4, 4, 4, 12]
+      && text.utf8.allSatisfy { $0 == UInt8(ascii: "-") || isHexDigit($0) }
+    return isUUID
+      ? nil : "the apns-id is no UUID; write it like 123e4567-e89b-12d3-a456-4266554400a0"
   }
 
-  static func isControl(_ scalar: UnicodeScalar) -> Bool { scalar.properties.generalCategory == .control }
+  static func isControl(_ scalar: UnicodeScalar) -> Bool {
+    scalar.properties.generalCategory == .control
+  }
 
   private static func isHexDigit(_ byte: UInt8) -> Bool {
     switch byte {

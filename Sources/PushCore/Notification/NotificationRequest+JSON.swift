@@ -4,7 +4,8 @@ import Operations
 extension NotificationRequest {
   /// The members that a notification object may have.
   public static let fieldNames = [
-    "topic", "target", "recipients", "payload", "push_type", "priority", "expires_in", "expiration", "collapse_id",
+    "topic", "target", "recipients", "payload", "push_type", "priority", "expires_in", "expiration",
+    "collapse_id",
     "send_at", "lane", "environment",
   ]
   private static let targetNames = ["interests", "users", "tokens", "everyone"]
@@ -31,7 +32,9 @@ extension NotificationRequest {
     var faults: [NotificationFinding] = []
 
     mutating func read(_ value: JSONValue, into request: inout NotificationRequest) {
-      guard let members = value.object else { return fault("", "a JSON object is needed, not \(value.kindName)") }
+      guard let members = value.object else {
+        return fault("", "a JSON object is needed, not \(value.kindName)")
+      }
       var seen: Set<String> = []
       for member in members {
         guard seen.insert(member.name).inserted else {
@@ -42,7 +45,9 @@ extension NotificationRequest {
       }
     }
 
-    private mutating func read(_ name: String, _ value: JSONValue, into request: inout NotificationRequest) {
+    private mutating func read(
+      _ name: String, _ value: JSONValue, into request: inout NotificationRequest
+    ) {
       switch name {
       case "topic": request.topic = string(name, value)
       case "target": target(value, into: &request)
@@ -50,19 +55,23 @@ extension NotificationRequest {
       case "push_type": request.pushType = string(name, value)
       case "priority": request.priority = integer(name, value)
       case "expires_in": request.expiresIn = duration(name, value)
-      case "expiration": request.expiration = integer(name, value, hint: "integer UNIX seconds are needed, or 0")
+      case "expiration":
+        request.expiration = integer(name, value, hint: "integer UNIX seconds are needed, or 0")
       case "collapse_id": request.collapseID = string(name, value)
       case "send_at": request.sendAt = time(name, value)
       case "lane": request.lane = string(name, value)
       case "environment": request.environment = string(name, value)
-      case "recipients": fault(name, "not in this version; give target, one notification per set of values")
+      case "recipients":
+        fault(name, "not in this version; give target, one notification per set of values")
       default: unknown(name, among: NotificationRequest.fieldNames)
       }
     }
 
     private mutating func target(_ value: JSONValue, into request: inout NotificationRequest) {
       guard let members = value.object else {
-        return fault("target", "it must be an object with interests, users, tokens or everyone, not \(value.kindName)")
+        return fault(
+          "target",
+          "it must be an object with interests, users, tokens or everyone, not \(value.kindName)")
       }
       for member in members where !member.value.isNull {
         let path = "target.\(member.name)"
@@ -94,9 +103,12 @@ extension NotificationRequest {
       return elements.enumerated().compactMap { string("\(path)[\($0.offset)]", $0.element) }
     }
 
-    private mutating func integer(_ path: String, _ value: JSONValue, hint: String = "an integer is needed") -> Int64? {
+    private mutating func integer(
+      _ path: String, _ value: JSONValue, hint: String = "an integer is needed"
+    ) -> Int64? {
       if value.integer == nil {
-        fault(path, value.number == nil ? "\(hint), not \(value.kindName)" : "\(hint), not a fraction")
+        fault(
+          path, value.number == nil ? "\(hint), not \(value.kindName)" : "\(hint), not a fraction")
       }
       return value.integer
     }
@@ -121,11 +133,14 @@ extension NotificationRequest {
       }
     }
 
-    private mutating func unknown(_ name: String, under prefix: String = "", among names: [String]) {
+    private mutating func unknown(_ name: String, under prefix: String = "", among names: [String])
+    {
       let nearest = NearestName.nearest(to: name, in: names).map { "; did you mean \($0)?" } ?? ""
       fault(prefix + name, "there is no such member\(nearest)")
     }
 
-    private mutating func fault(_ path: String, _ detail: String) { faults.append(NotificationFinding(path, detail)) }
+    private mutating func fault(_ path: String, _ detail: String) {
+      faults.append(NotificationFinding(path, detail))
+    }
   }
 }

@@ -18,7 +18,8 @@ public struct PushHeaders: Sendable, Equatable {
 
   /// The headers by their values.
   public init(
-    pushType: PushType, priority: Priority, collapseID: String? = nil, expiresImmediately: Bool = false,
+    pushType: PushType, priority: Priority, collapseID: String? = nil,
+    expiresImmediately: Bool = false,
     apnsID: String? = nil
   ) {
     self.pushType = pushType
@@ -46,7 +47,8 @@ public struct PushHeaders: Sendable, Equatable {
     // An unreadable row is reported by the caller with its notification id; the parser's position would not help.
     guard let value = try? JSONValue(parsing: encoded),
       let pushType = value["push_type"]?.string.flatMap(PushType.init(rawValue:)),
-      let priority = value["priority"]?.integer.flatMap({ UInt8(exactly: $0) }).flatMap(Priority.init(rawValue:))
+      let priority = value["priority"]?.integer.flatMap({ UInt8(exactly: $0) }).flatMap(
+        Priority.init(rawValue:))
     else { return nil }
     self.init(
       pushType: pushType, priority: priority, collapseID: value["collapse_id"]?.string,

@@ -31,16 +31,19 @@ extension PushType {
   public var rules: PushTypeRules {
     switch self {
     case .alert: PushTypeRules()
-    case .background: PushTypeRules(priorities: [.powerConscious, .low], defaultPriority: .powerConscious)
+    case .background:
+      PushTypeRules(priorities: [.powerConscious, .low], defaultPriority: .powerConscious)
     case .voip: PushTypeRules(suffix: ".voip", limit: 5120, requiresAps: false)
     case .complication: PushTypeRules(suffix: ".complication", requiresAps: false)
     case .fileprovider: PushTypeRules(suffix: ".pushkit.fileprovider", requiresAps: false)
     case .mdm: PushTypeRules(requiresAps: false)
     case .location:
-      PushTypeRules(suffix: ".location-query", priorities: [.immediate, .powerConscious], requiresAps: false)
+      PushTypeRules(
+        suffix: ".location-query", priorities: [.immediate, .powerConscious], requiresAps: false)
     case .liveactivity:
       PushTypeRules(suffix: ".push-type.liveactivity", priorities: [.immediate, .powerConscious])
-    case .pushtotalk: PushTypeRules(suffix: ".voip-ptt", priorities: [.immediate], requiresAps: false)
+    case .pushtotalk:
+      PushTypeRules(suffix: ".voip-ptt", priorities: [.immediate], requiresAps: false)
     case .widgets: PushTypeRules(suffix: ".push-type.widgets")
     case .controls: PushTypeRules(suffix: ".push-type.controls")
     }

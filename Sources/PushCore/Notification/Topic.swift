@@ -12,12 +12,14 @@ public enum Topic {
     let isAllowed = topic.utf8.allSatisfy { byte in
       switch byte {
       case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"), UInt8(ascii: "_"):
+        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"),
+        UInt8(ascii: "_"):
         true
       default: false
       }
     }
-    return isAllowed ? nil : "the topic has characters that no bundle id has; write it like com.example.app"
+    return isAllowed
+      ? nil : "the topic has characters that no bundle id has; write it like com.example.app"
   }
 
   /// The topic for a push of `type`, from a bundle id or a topic with that suffix already.
