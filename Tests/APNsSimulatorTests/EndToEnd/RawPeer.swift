@@ -5,9 +5,13 @@ struct RawPeer {
   private let program: RunningProgram
 
   init(_ simulator: SimulatorProcess) throws {
+    try self.init(port: simulator.ports[0], authorityFile: simulator.authorityFile)
+  }
+
+  init(port: Int, authorityFile: String) throws {
     program = try BuiltProgram(path: "/usr/bin/openssl").start([
-      "s_client", "-quiet", "-connect", "127.0.0.1:\(simulator.ports[0])", "-alpn", "h2", "-CAfile",
-      simulator.authorityFile, "-verify_return_error",
+      "s_client", "-quiet", "-connect", "127.0.0.1:\(port)", "-alpn", "h2", "-CAfile", authorityFile,
+      "-verify_return_error",
     ])
   }
 
