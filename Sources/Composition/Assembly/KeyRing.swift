@@ -14,8 +14,9 @@ public struct KeyRing: Sendable {
     var findings: [ConfigurationFinding] = []
     for app in apps {
       let known = signing.first { $0.key.teamID == app.teamID && $0.key.keyID == app.keyID }?.key
-      do {
-        signing.append(SigningApp(topic: app.topic, key: try known ?? Self.load(app)))
+      do throws(ConfigurationFinding) {
+        let key = if let known { known } else { try Self.load(app) }
+        signing.append(SigningApp(topic: app.topic, key: key))
       } catch {
         findings.append(error)
       }
