@@ -10,7 +10,8 @@ enum DryRun {
     let tokens: [DeviceToken?] = publication.target.tokens.isEmpty ? [nil] : publication.target.tokens
     return tokens.map { token in
       RequestPreview(
-        of: publication, deviceToken: token, host: APNsSenderConfiguration(context.configuration.apns).host(for: environment),
+        of: publication, deviceToken: token,
+        host: APNsSenderConfiguration(context.configuration.apns).host(for: environment),
         teamID: app?.teamID ?? "", keyID: app?.keyID ?? "", now: context.clocks.wallTime()
       ).text
     }.joined(separator: "\n")
