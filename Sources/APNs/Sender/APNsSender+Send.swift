@@ -76,8 +76,7 @@ extension APNsSender {
     _ batch: PushBatch, _ environment: PushCore.Environment, _ token: ProviderToken
   ) throws(HTTP2TemplateError) -> HTTP2RequestTemplate {
     let notification = batch.content.notificationID
-    if let known = state.withLock({ $0.templates.template(notification, batch.credential, token) })
-    {
+    if let known = state.withLock({ $0.templates.template(notification, batch.credential, token) }) {
       return known
     }
     let host = configuration.host(for: environment)
