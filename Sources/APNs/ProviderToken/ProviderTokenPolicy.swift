@@ -5,7 +5,7 @@ import PushCore
 ///
 /// The age is that of the `iat` inside the token. The wall clock can step; so where this process has seen the token before, the time
 /// that passed on the monotonic clock counts too, and the greater age decides.
-public struct ProviderTokenPolicy: Sendable {
+public enum ProviderTokenPolicy {
   /// A token of this age is renewed at its next use.
   public static let renewalAge: Duration = .seconds(45 * 60)
   /// APNs refuses tokens older than this.

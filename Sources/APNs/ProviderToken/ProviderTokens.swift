@@ -111,12 +111,6 @@ public final class ProviderTokens: Sendable {
     }
   }
 
-  /// Whether `token` is too young to have expired: then a clock is wrong, here or there.
-  func isTooYoungToExpire(_ token: ProviderToken) -> Bool {
-    let age = clocks.wallTime().seconds - token.issuedAt
-    return Duration.seconds(age) < ProviderTokenPolicy.minimumInterval
-  }
-
   // MARK: Store
 
   private typealias Decide =
