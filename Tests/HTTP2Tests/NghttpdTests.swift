@@ -69,10 +69,11 @@ struct NghttpdTests {
     server.stop()
   }
 
-  @Test("nghttpd's decoder sees the fields of every request, whatever its table size", arguments: [4096, 0, 100, 65_536])
+  @Test(
+    "nghttpd's decoder sees the fields of every request, whatever its table size", arguments: [4096, 0, 100, 65_536])
   func fields(tableSize: Int) async throws {
     let log = FileManager.default.temporaryDirectory.appendingPathComponent("nghttpd-\(UUID().uuidString).log")
-    FileManager.default.createFile(atPath: log.path, contents: nil)
+    _ = FileManager.default.createFile(atPath: log.path, contents: nil)
     defer { try? FileManager.default.removeItem(at: log) }
     let server = try Nghttpd(["--verbose", "--header-table-size=\(tableSize)"], output: FileHandle(forWritingTo: log))
     let client = try await server.client()

@@ -22,7 +22,8 @@ import Testing
     return block
   }
 
-  private func expected(_ template: HTTP2RequestTemplate, path: String = "/3/device/a", value: String = "v") -> [String] {
+  private func expected(_ template: HTTP2RequestTemplate, path: String = "/3/device/a", value: String = "v") -> [String]
+  {
     template.pseudoFields.map { "\($0.name)=\($0.value)" } + [":path=\(path)"]
       + template.otherFields.map { "\($0.name)=\($0.value)" }
       + (template.perRequestField.map { ["\($0)=\(value)"] } ?? [])
@@ -31,7 +32,8 @@ import Testing
   @Test("Shared fields are literals once and one byte each afterwards")
   func repeated() throws {
     let template = try template([
-      HTTP2Field("authorization", "bearer x"), HTTP2Field("apns-topic", "com.example"), HTTP2Field("apns-priority", "10"),
+      HTTP2Field("authorization", "bearer x"), HTTP2Field("apns-topic", "com.example"),
+      HTTP2Field("apns-priority", "10"),
     ])
     var encoder = RequestHeaderEncoder()
     var decoder = HeaderDecoder()
@@ -42,7 +44,10 @@ import Testing
 
     #expect(first.map { "\($0.name)=\($0.value)" } == expected(template))
     #expect(second.map { "\($0.name)=\($0.value)" } == expected(template, path: "/3/device/b", value: "w"))
-    #expect(first.map(\.form) == [.indexed, .indexed, .incremental, .without, .incremental, .incremental, .incremental, .never])
+    #expect(
+      first.map(\.form) == [
+        .indexed, .indexed, .incremental, .without, .incremental, .incremental, .incremental, .never,
+      ])
     #expect(second.map(\.form) == [.indexed, .indexed, .indexed, .without, .indexed, .indexed, .indexed, .never])
     #expect(secondBlock.count == 3 + 2 + 11 + 3 + 9 + 2)
   }

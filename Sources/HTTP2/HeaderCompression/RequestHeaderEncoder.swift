@@ -74,7 +74,9 @@ extension RequestHeaderEncoder {
     if field.indexing == .never {
       return Self.literal(0x10, prefixBits: 4, field.name) + Self.string(Array(field.value.utf8))
     }
-    if let index = StaticTable.index(field.name, field.value) { return Self.integer(Int(index), firstByte: 0x80, prefixBits: 7) }
+    if let index = StaticTable.index(field.name, field.value) {
+      return Self.integer(Int(index), firstByte: 0x80, prefixBits: 7)
+    }
     let entry = Entry(name: Array(field.name.utf8), value: Array(field.value.utf8))
     guard entry.size <= room else {
       return Self.literal(0, prefixBits: 4, field.name) + Self.string(entry.value)

@@ -2,7 +2,8 @@
 enum StaticTable {
   /// The entries that stand for a whole field, by their index.
   private static let fields: [(name: String, value: String, index: UInt8)] = [
-    (":method", "GET", 2), (":method", "POST", 3), (":path", "/", 4), (":path", "/index.html", 5), (":scheme", "http", 6),
+    (":method", "GET", 2), (":method", "POST", 3), (":path", "/", 4), (":path", "/index.html", 5),
+    (":scheme", "http", 6),
     (":scheme", "https", 7), ("accept-encoding", "gzip, deflate", 16),
   ]
 
