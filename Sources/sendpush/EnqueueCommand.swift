@@ -31,11 +31,23 @@ enum EnqueueCommand {
     var request = try PushOptions.request(context)
     request.sendAt = try invocation.time("send-at")
     request.lane = invocation.value("lane") ?? request.lane
-    let publication = try publication(of: request, context)
+    let app = context.configuration.apps.isEmpty && request.topic != nil ? nil : try context.app()
+    var publication = try PushOptions.publication(of: request, app: app, context)
+    if let key = invocation.value("idempotency-key") {
+      guard !key.isEmpty, key.utf8.count <= 255 else {
+        throw invocation.usageError("--idempotency-key takes 1 to 255 bytes")
+      }
+      publication.idempotencyKey = IdempotencyKey(scope: 0, key: key, requestHash: Digests.hash(of: publication))
+    }
     if invocation.flag("dry-run") {
-      for line in try DryRun.lines(publication, context) { console.print(line) }
+      console.print(bytes: Array(DryRun.text(of: publication, app: app, context).utf8))
       return .success
     }
+    return try await enqueue(publication, context)
+  }
+
+  private static func enqueue(_ publication: Publication, _ context: CommandContext) async throws -> ExitCode {
+    let (invocation, console) = (context.invocation, context.console)
     return try await context.withStore { store in
       try await context.bind(store, topics: [publication.topic])
       let id = try await publish(publication, in: store, console)
@@ -54,23 +66,6 @@ enum EnqueueCommand {
       guard invocation.flag("wait") else { return .success }
       return try await StatusWait(context: context, store: store).exitCode(of: id)
     }
-  }
-
-  private static func publication(
-    of request: NotificationRequest, _ context: CommandContext
-  ) throws -> Publication {
-    let app = context.configuration.apps.isEmpty && request.topic != nil ? nil : try context.app()
-    let defaults = NotificationDefaults(
-      topic: app?.topic, environment: app.map { Environment($0.environment) } ?? .production)
-    var (publication, warnings) = try request.publication(now: context.clocks.wallTime(), defaults: defaults)
-    for warning in warnings { context.console.diagnose("warning: \(warning)") }
-    if let key = context.invocation.value("idempotency-key") {
-      guard !key.isEmpty, key.utf8.count <= 255 else {
-        throw context.invocation.usageError("--idempotency-key takes 1 to 255 bytes")
-      }
-      publication.idempotencyKey = IdempotencyKey(scope: 0, key: key, requestHash: Digests.hash(of: publication))
-    }
-    return publication
   }
 
   private static func publish(

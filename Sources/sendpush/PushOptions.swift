@@ -75,6 +75,17 @@ enum PushOptions {
     return request
   }
 
+  /// The checked notification; what is legal and yet probably not meant is said on standard error.
+  static func publication(
+    of request: NotificationRequest, app: Configuration.App?, _ context: CommandContext
+  ) throws -> Publication {
+    let defaults = NotificationDefaults(
+      topic: app?.topic, environment: app.map { Environment($0.environment) } ?? .production)
+    let (publication, warnings) = try request.publication(now: context.clocks.wallTime(), defaults: defaults)
+    for warning in warnings { context.console.diagnose("warning: \(warning)") }
+    return publication
+  }
+
   private static func expiration(_ invocation: Invocation) throws -> Int64? {
     guard let text = invocation.value("expiration") else { return nil }
     guard let seconds = Int64(text) else {

@@ -44,7 +44,7 @@ private struct Bench {
       group.addTask {
         let outcome: Result<Void, any Error>
         do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
-        await worker.stop(grace: .zero)
+        worker.stop(grace: .zero)
         try outcome.get()
       }
       try await group.waitForAll()

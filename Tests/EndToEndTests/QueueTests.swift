@@ -141,7 +141,9 @@ struct QueueTests {
     let id = try await site.sendpush("enqueue", "--interest", "news", "--title", "Hello").lines[0]
     let line = try await relay.errorLine(containing: "paused")
     #expect(line.contains("InvalidProviderToken"))
-    #expect(try await site.sendpush("status", id, "--json").json()[0]["state"]?.string == "held")
+    try await eventually("it is held") {
+      try await site.sendpush("status", id, "--json").json()[0]["state"]?.string == "held"
+    }
     try site.writeConfiguration()
     relay.signal(SIGHUP)
     let status = try await site.sendpush("status", id, "--wait", "--timeout", "30s")

@@ -131,7 +131,7 @@ struct SendTests {
     #expect(result.status == 0, "\(result.text)")
     for part in [
       "POST", "/3/device/\(Site.token(7))", "apns-topic: \(Site.topic)", "apns-push-type: alert", "apns-priority: 10",
-      "apns-expiration: 0", #"{"aps":{"alert":{"title":"Hello"},"badge":0}}"#, "46 bytes", "authorization: bearer",
+      "apns-expiration: 0", #"{"aps":{"alert":{"title":"Hello"},"badge":0}}"#, "45 bytes", "authorization: bearer",
     ] {
       #expect(result.output.contains(part), "\(part) in \(result.text)")
     }
@@ -163,7 +163,8 @@ private final class SilentListener {
   private let descriptor: Int32
 
   init() throws {
-    descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    let descriptor = socket(AF_INET, Int32(SOCK_STREAM.rawValue), 0)
+    self.descriptor = descriptor
     var address = sockaddr_in()
     address.sin_family = sa_family_t(AF_INET)
     address.sin_addr.s_addr = UInt32(0x7F00_0001).bigEndian

@@ -80,7 +80,7 @@ import Testing
   @Test("While an origin is left alone, requests come back at once with the last failure, without another connect")
   func backoff() async throws {
     let peer = try RawPeer(tls: Fixture.server("other"))
-    let client = try TestClient(port: peer.port)
+    let client = try TestClient(port: peer.port) { $0.minimumBackoff = .seconds(30) }
     try client.submit(1, id: 1)
     _ = await client.responses(1)
 

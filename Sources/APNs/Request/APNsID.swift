@@ -53,8 +53,7 @@ public enum APNsID {
       value < 10 ? UInt8(ascii: "0") + value : UInt8(ascii: "a") - 10 + value
     }
 
-    private static func write(_ value: Int64, at start: Int, to bytes: inout InlineArray<32, UInt8>)
-    {
+    private static func write(_ value: Int64, at start: Int, to bytes: inout InlineArray<32, UInt8>) {
       for index in 0..<8 {
         bytes[start + index] = UInt8(truncatingIfNeeded: value >> Int64(56 - 8 * index))
       }

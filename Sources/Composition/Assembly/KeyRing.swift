@@ -4,23 +4,25 @@ import Operations
 
 /// The keys of the configured apps, loaded and tried: every key has made a signature and verified it.
 public struct KeyRing: Sendable {
-  /// The keys, one per (team, key ID).
-  public let keys: [ProviderKey]
+  /// The apps, each with its key; apps that share a key share it here too.
+  public let apps: [SigningApp]
 
   /// Loads the keys of apps.
   /// - Throws: ``ConfigurationError`` with what is wrong with each key; no byte of a key is in it.
   public init(_ apps: [Configuration.App]) throws(ConfigurationError) {
-    var keys: [ProviderKey] = []
+    var signing: [SigningApp] = []
     var findings: [ConfigurationFinding] = []
-    for app in apps where !keys.contains(where: { $0.teamID == app.teamID && $0.keyID == app.keyID }) {
-      do {
-        keys.append(try Self.load(app))
+    for app in apps {
+      let known = signing.first { $0.key.teamID == app.teamID && $0.key.keyID == app.keyID }?.key
+      do throws(ConfigurationFinding) {
+        let key = if let known { known } else { try Self.load(app) }
+        signing.append(SigningApp(topic: app.topic, key: key))
       } catch {
         findings.append(error)
       }
     }
     guard findings.isEmpty else { throw ConfigurationError(findings) }
-    self.keys = keys
+    self.apps = signing
   }
 
   private static func load(_ app: Configuration.App) throws(ConfigurationFinding) -> ProviderKey {

@@ -133,8 +133,7 @@ extension NotificationRequest {
       }
     }
 
-    private mutating func unknown(_ name: String, under prefix: String = "", among names: [String])
-    {
+    private mutating func unknown(_ name: String, under prefix: String = "", among names: [String]) {
       let nearest = NearestName.nearest(to: name, in: names).map { "; did you mean \($0)?" } ?? ""
       fault(prefix + name, "there is no such member\(nearest)")
     }

@@ -9,8 +9,7 @@ import Testing
 struct ResponseReaderTests {
   private let now = UnixMilliseconds(1_767_225_600_000)
 
-  private func verdict(_ status: UInt16, _ body: String = "", retryAfter: String? = nil) -> Verdict
-  {
+  private func verdict(_ status: UInt16, _ body: String = "", retryAfter: String? = nil) -> Verdict {
     let fields = retryAfter.map { [HTTP2FieldValue(name: "retry-after", value: $0)] } ?? []
     return ResponseReader.verdict(status: status, body: Array(body.utf8), fields: fields, now: now)
   }
