@@ -51,5 +51,4 @@ enum SimulatorCommand {
     ],
     action: SimulatorRun.run)
 
-  /// The version, by Semantic Versioning.
 }
