@@ -5,77 +5,52 @@ import Operations
 enum SimulatorCommand {
   static let name = "apns-simulator"
 
-  static func root(_ signals: StopSignals) -> Command {
-    Command(
-      name, "Stands in for Apple's push service: judges each request by Apple's rules, answers and logs it.",
-      groups: [
-        OptionGroup(
-          "Listeners",
-          [
-            .value(
-              "listen", "ADDRESS", "[production=|sandbox=]HOST:PORT, port 0 for any (default: 127.0.0.1:2197)",
-              repeatable: true),
-            .value("tls-dir", "DIR", "folder of ca.pem, cert.pem and key.pem, made when they are not there"),
-            .value("tls-name", "NAME", "another name or address for the certificate", repeatable: true),
-          ]),
-        OptionGroup(
-          "Credentials",
-          [
-            .value("team-id", "ID", "team of a key; the first goes with the first key", repeatable: true),
-            .value("key-id", "ID", "id of a key, in step with the teams", repeatable: true),
-            .value("key", "FILE", "private key of senders (.p8), in step with the ids", repeatable: true),
-            .value("public-key", "FILE", "public half in place of the private key", repeatable: true),
-            .value(
-              "topic", "TOPIC", "bundle id that may be pushed to, suffixes included (default: any)", repeatable: true),
-          ]),
-        OptionGroup(
-          "Devices",
-          [
-            .value(
-              "device", "TOKEN=STATE", "ok, unregistered, unregistered@MILLISECONDS, bad or other-topic",
-              repeatable: true),
-            .flag("strict-devices", "refuses device tokens that are not listed"),
-          ]),
-        OptionGroup(
-          "Answers",
-          [
-            .value("log", "FILE", "appends one line of JSON per request"),
-            .value("delay", "DURATION", "answers that much later, such as 20ms"),
-            .flag("no-checks", "counts requests and answers 200, for benchmarks"),
-            .later("script"), .later("control"),
-          ]),
-      ],
-      common: [],
-      examples: [
-        "apns-simulator --tls-dir tls --team-id ABCDE12345 --key-id KEY1234567 --key AuthKey_KEY1234567.p8",
-        "apns-simulator --listen sandbox=127.0.0.1:0 --tls-dir tls --no-checks",
-      ],
-      action: { try await SimulatorRun.run($0, $1, signals) })
-  }
+  static let root = Command(
+    name, "Stands in for Apple's push service: judges each request by Apple's rules, answers and logs it.",
+    groups: [
+      OptionGroup(
+        "Listeners",
+        [
+          .value(
+            "listen", "ADDRESS", "[production=|sandbox=]HOST:PORT, port 0 for any (default: 127.0.0.1:2197)",
+            repeatable: true),
+          .value("tls-dir", "DIR", "folder of ca.pem, cert.pem and key.pem, made when they are not there"),
+          .value("tls-name", "NAME", "another name or address for the certificate", repeatable: true),
+        ]),
+      OptionGroup(
+        "Credentials",
+        [
+          .value("team-id", "ID", "team of a key; the first goes with the first key", repeatable: true),
+          .value("key-id", "ID", "id of a key, in step with the teams", repeatable: true),
+          .value("key", "FILE", "private key of senders (.p8), in step with the ids", repeatable: true),
+          .value("public-key", "FILE", "public half in place of the private key", repeatable: true),
+          .value(
+            "topic", "TOPIC", "bundle id that may be pushed to, suffixes included (default: any)", repeatable: true),
+        ]),
+      OptionGroup(
+        "Devices",
+        [
+          .value(
+            "device", "TOKEN=STATE", "ok, unregistered, unregistered@MILLISECONDS, bad or other-topic",
+            repeatable: true),
+          .flag("strict-devices", "refuses device tokens that are not listed"),
+        ]),
+      OptionGroup(
+        "Answers",
+        [
+          .value("log", "FILE", "appends one line of JSON per request"),
+          .value("delay", "DURATION", "answers that much later, such as 20ms"),
+          .flag("no-checks", "counts requests and answers 200, for benchmarks"),
+          .later("script"), .later("control"),
+        ]),
+    ],
+    common: [],
+    examples: [
+      "apns-simulator --tls-dir tls --team-id ABCDE12345 --key-id KEY1234567 --key AuthKey_KEY1234567.p8",
+      "apns-simulator --listen sandbox=127.0.0.1:0 --tls-dir tls --no-checks",
+    ],
+    action: SimulatorRun.run)
 
   /// The version, by Semantic Versioning.
   static let version = "0.1.0"
-
-  /// Runs the program: arguments in, exit status out.
-  static func main(_ arguments: [String], _ console: Console, _ signals: StopSignals) async -> ExitCode {
-    let code: ExitCode
-    do {
-      switch try root(signals).parse(arguments) {
-      case .help(let page):
-        console.print(bytes: Array(page.utf8))
-        code = .success
-      case .version:
-        console.print("\(name) \(version)")
-        code = .success
-      case .run(let invocation):
-        code = try await SimulatorRun.run(invocation, console, signals)
-      }
-    } catch {
-      console.diagnose("\(name): \(error)")
-      code = (error as? any ExitCodeProviding)?.exitCode ?? .temporaryFailure
-    }
-    guard let lost = console.finish() else { return code }
-    console.diagnose("\(name): \(lost)")
-    return code.combined(with: lost.exitCode)
-  }
 }

@@ -1,9 +1,3 @@
-import APNsSimulator
 import Operations
 
-let signals = StopSignals()
-let console = Console(environment: .current())
-let arguments = Array(CommandLine.arguments.dropFirst())
-// Nobody awaits it: it ends the process.
-Task.detached { endProcess(await SimulatorCommand.main(arguments, console, signals)) }
-signals.serve()
+SimulatorCommand.root.main(version: ProductVersion(name: SimulatorCommand.name, version: SimulatorCommand.version))

@@ -12,7 +12,7 @@ enum AppStatusCommand {
     let context = try CommandContext(invocation, console)
     return try await context.withStore { store in
       let credentials = try await store.credentials().filter {
-        invocation.value("topic").map { topic in $0.topic == topic } ?? true
+        invocation.value("topic") == nil || $0.topic == invocation.value("topic")
       }
       for credential in credentials { console.print(invocation.flag("json") ? json(credential) : line(credential)) }
       if credentials.isEmpty { console.diagnose("the store knows no such app yet; pushrelay serve makes them known") }

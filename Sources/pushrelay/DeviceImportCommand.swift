@@ -10,7 +10,8 @@ enum DeviceImportCommand {
     "import", "Registers the devices of a CSV file; bad rows are reported and do not stop the others.",
     options: [.topic, .environment, .store],
     operands: [
-      Operand("FILE", "columns token,topic,environment,user,interests,language; interests separated by spaces; - = stdin")
+      Operand(
+        "FILE", "columns token,topic,environment,user,interests,language; interests separated by spaces; - = stdin")
     ],
     examples: ["pushrelay device import devices.csv"]
   ) { invocation, console in

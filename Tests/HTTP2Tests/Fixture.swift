@@ -34,3 +34,10 @@ extension HTTP2RequestTemplate {
       ], perRequestField: "apns-id", body: body)
   }
 }
+
+/// `#expect(actual == expected)` for an expression that changes what it is asked of, which the macro does not take.
+func expect<Value: Equatable>(
+  _ actual: Value, _ expected: Value, sourceLocation: SourceLocation = #_sourceLocation
+) {
+  #expect(actual == expected, sourceLocation: sourceLocation)
+}

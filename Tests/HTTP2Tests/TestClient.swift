@@ -58,7 +58,8 @@ final class TestClient: Sendable {
       id: id, origin: origin, template: try .example(body: body), notAfter: notAfter, responseTimeout: responseTimeout)
     for number in 0..<count {
       batch.append(
-        pathSuffix: Array("device-\(id)-\(number)".utf8), value: Array("00000000-0000-4000-8000-\(100_000 + number)".utf8))
+        pathSuffix: Array("device-\(id)-\(number)".utf8),
+        value: Array("00000000-0000-4000-8000-\(100_000 + number)".utf8))
     }
     client.submit(batch)
   }

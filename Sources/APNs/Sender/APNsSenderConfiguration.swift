@@ -14,6 +14,8 @@ public struct APNsSenderConfiguration: Sendable {
   public var connections = 2
   /// How long an answer is waited for.
   public var requestTimeout = Duration.seconds(20)
+  /// How long name look-up, TCP and TLS may take together.
+  public var connectTimeout = Duration.seconds(10)
   /// How long a connection is quiet before it is asked for a sign of life.
   public var pingInterval = Duration.seconds(60)
   /// Told of each connection's events, on the sender's thread; must not block.
@@ -50,6 +52,7 @@ public struct APNsSenderConfiguration: Sendable {
     ]
     client.maximumResponseBodyBytes = 4096
     client.pingInterval = pingInterval
+    client.connectTimeout = connectTimeout
     client.onEvent = onEvent
     return client
   }

@@ -64,7 +64,7 @@ extension PushCore.Environment {
   }
 }
 
-extension StoreError: @retroactive ExitCodeProviding {
+extension StoreError: ExitCodeProviding {
   /// 75 for what may work later, 69, 77 or 78 for what must be repaired first.
   public var exitCode: ExitCode {
     switch code {
@@ -76,7 +76,7 @@ extension StoreError: @retroactive ExitCodeProviding {
   }
 }
 
-extension NotificationFaults: @retroactive ExitCodeProviding {
+extension NotificationFaults: ExitCodeProviding {
   /// 65.
   public var exitCode: ExitCode { .badData }
 }

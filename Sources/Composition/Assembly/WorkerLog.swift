@@ -38,7 +38,8 @@ public struct WorkerLog: Sendable {
         ["credential.id": .integer(credential.rawValue)])
     case .parked(let notification):
       logger.error(
-        "notification parked: it was claimed five times without progress", ["notification.id": .describing(notification)])
+        "notification parked: it was claimed five times without progress",
+        ["notification.id": .describing(notification)])
     case .leaseLost(let notification):
       metrics.add(to: .leasesLost)
       logger.warning(

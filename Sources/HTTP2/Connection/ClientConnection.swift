@@ -210,7 +210,7 @@ extension ClientConnection {
         return
       }
     }
-    if all, session.isOver {
+    if all, !isClosing, session.isOver {
       lose(
         HTTP2Failure(
           .protocolError, endpoint: origin.endpoint,
@@ -229,10 +229,7 @@ extension ClientConnection {
     session.now = now.nanoseconds
     session.cancelExpired()
     if let drainDeadline, drainDeadline <= now {
-      let text = session.goAway.map { " after \($0.summary)" } ?? ""
-      lose(
-        HTTP2Failure(.connectionLost, endpoint: origin.endpoint, reason: "no answer before the connection's end\(text)")
-      )
+      finish(origin.drainedFailure(session))
       return
     }
     if let pingDeadline {

@@ -21,6 +21,10 @@ internal import CNghttp2
   /// Every request object made for this connection: they live as long as the library's session, which points to them.
   private var requests: [ServerRequest] = []
   private var idle: [ServerRequest] = []
+  /// The bytes last received broke a rule that is among the violations: a GOAWAY for it is no second one.
+  private var hasNotedError = false
+  /// The server's owner asked for a GOAWAY, whatever its error code.
+  private var saysGoAway = false
 
   /// A session that has its first SETTINGS queued. Nil only when memory is out or a setting's value is not allowed.
   init?(connection: UInt64, listener: Int, configuration: ServerConfiguration) {
@@ -68,6 +72,7 @@ internal import CNghttp2
 
   /// Takes bytes from the client. False: the connection can only be closed.
   func receive(_ input: ServerInput, byteCount: Int) -> Bool {
+    hasNotedError = false
     let bytes = unsafe input.bytes(byteCount)
     return unsafe nghttp2_session_mem_recv(raw, bytes.baseAddress, bytes.count) >= 0
   }
@@ -96,6 +101,7 @@ internal import CNghttp2
 
   /// Queues GOAWAY; `lastStream` nil names the last stream that was taken up.
   func submitGoAway(lastStream: Int32?, errorCode: UInt32, debugData: [UInt8]) {
+    saysGoAway = true
     let last = unsafe lastStream ?? nghttp2_session_get_last_proc_stream_id(raw)
     // It fails for lack of memory or a stream id above an earlier GOAWAY's: then there is nothing to add to that one.
     _ = unsafe nghttp2_submit_goaway(
@@ -203,11 +209,17 @@ extension NGHTTP2ServerSession {
   fileprivate func invalidFrame(isRequest: Bool, _ error: Int32) {
     if error == NGHTTP2_ERR_REFUSED_STREAM.rawValue {
       violations.append(.streamsBeforeSettings)
-    } else if isRequest, openStreams >= acknowledgedStreamLimit {
-      violations.append(.concurrentStreams)
-    } else {
-      violations.append(.protocolError)
+      return
     }
+    hasNotedError = true
+    violations.append(isRequest && openStreams >= acknowledgedStreamLimit ? .concurrentStreams : .protocolError)
+  }
+
+  /// The library says GOAWAY by itself only when the client broke a rule; not every such case is an invalid frame to it.
+  fileprivate func sentGoAway(errorCode: UInt32) {
+    guard errorCode != NGHTTP2_NO_ERROR.rawValue, !hasNotedError, !saysGoAway else { return }
+    hasNotedError = true
+    violations.append(.protocolError)
   }
 
   private var acknowledgedStreamLimit: Int {
@@ -255,6 +267,12 @@ extension NGHTTP2ServerSession {
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, stream, _, context in
       guard let slot = unsafe slot(of: stream, session, context) else { return 0 }
       unsafe callbackContext(context)?.pointee.session?.takeUnretainedValue().closeStream(slot)
+      return 0
+    }
+    unsafe nghttp2_session_callbacks_set_on_frame_send_callback(callbacks) { _, frame, context in
+      guard let frame = unsafe frame, unsafe frame.pointee.hd.type == NGHTTP2_GOAWAY.rawValue else { return 0 }
+      let errorCode = unsafe frame.pointee.goaway.error_code
+      unsafe callbackContext(context)?.pointee.session?.takeUnretainedValue().sentGoAway(errorCode: errorCode)
       return 0
     }
     unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) { _, frame, error, context in

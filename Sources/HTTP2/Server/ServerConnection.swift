@@ -163,6 +163,7 @@ final class ServerConnection: EventHandler {
     isBlocked = false
     while true {
       guard session.fill(output) else { return close() }
+      report(session)
       if output.isEmpty { break }
       switch output.send(to: stream) {
       case .sent: continue

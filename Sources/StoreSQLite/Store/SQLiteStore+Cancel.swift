@@ -1,10 +1,12 @@
 import PushCore
 
 extension SQLiteStore {
+  /// Ends what no worker has; workers hear of it at their next flush or renewal.
   public func cancel(_ id: NotificationID) async throws(StoreError) -> Bool? {
     try await write { (transaction) throws(StoreError) in try transaction.cancel(id) }
   }
 
+  /// Makes parked tasks ready.
   public func unpark(_ id: NotificationID) async throws(StoreError) -> Int {
     try await write { (transaction) throws(StoreError) in try transaction.unpark(id) }
   }

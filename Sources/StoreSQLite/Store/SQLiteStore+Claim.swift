@@ -5,18 +5,21 @@ extension SQLiteStore {
   /// A task that was claimed so often without a receipt is parked.
   static let claimsWithoutProgress = 5
 
+  /// Leases due tasks.
   public func claim(_ request: ClaimRequest) async throws(StoreError) -> [LeasedTask] {
     try await write(isUrgent: request.lane == .urgent) { (transaction) throws(StoreError) in
       try transaction.claim(request)
     }
   }
 
+  /// Leases held tasks past their deadline.
   public func claimExpired(owner: Int64, lease: Duration, limit: Int) async throws(StoreError) -> [LeasedTask] {
     try await write { (transaction) throws(StoreError) in
       try transaction.claimExpired(owner: owner, lease: lease, limit: limit)
     }
   }
 
+  /// Frees up to 1000 tasks whose lease ran out.
   public func reap() async throws(StoreError) -> [ReapedTask] {
     try await write { (transaction) throws(StoreError) in try transaction.reap() }
   }

@@ -1,6 +1,7 @@
 import PushCore
 
 extension SQLiteStore {
+  /// A page of registered devices, from one snapshot.
   public func devices(_ query: DeviceQuery, after: DeviceID, limit: Int) async throws(StoreError) -> [Device] {
     try await read { (transaction) throws(StoreError) in
       var devices = try transaction.devices(query, after, limit)

@@ -2,6 +2,7 @@ import Operations
 import PushCore
 
 extension SQLiteStore {
+  /// Writes the news of tasks, each fenced by owner, epoch and number of receipts, and retires devices; one transaction.
   public func flush(
     _ flushes: [TaskFlush], retirements: [Retirement], owner: Int64, lease: Duration
   ) async throws(StoreError) -> [LeaseState] {
@@ -14,6 +15,7 @@ extension SQLiteStore {
     }
   }
 
+  /// Renews leases that still hold.
   public func renew(
     _ leases: [LeaseReference], owner: Int64, lease: Duration
   ) async throws(StoreError) -> [LeaseState] {
@@ -24,10 +26,12 @@ extension SQLiteStore {
     }
   }
 
+  /// Gives a task back uncounted.
   public func release(_ lease: LeaseReference, to: ReleaseTo, owner: Int64) async throws(StoreError) -> Bool {
     try await write { (transaction) throws(StoreError) in try transaction.release(lease, to: to, owner: owner) }
   }
 
+  /// Gives a range task back as several; the ranges must join and end where the task ends.
   public func split(
     _ lease: LeaseReference, into ranges: [(lo: DeviceID, hi: DeviceID)], lane: Lane, owner: Int64
   ) async throws(StoreError) -> Bool {
@@ -36,6 +40,7 @@ extension SQLiteStore {
     }
   }
 
+  /// The number of a text, given at its first use, from 1000 on.
   public func reasonID(for text: String) async throws(StoreError) -> ReasonID {
     try await write { (transaction) throws(StoreError) in try transaction.reasonID(for: text) }
   }

@@ -8,6 +8,7 @@ extension SQLiteStore {
   /// Why it is held then.
   static let noSigner = "NoSigner"
 
+  /// Holds credentials; their due tasks are set aside in steps, and no claim takes one from the first step on.
   public func hold(_ credentials: [CredentialID], reason: String) async throws(StoreError) {
     _ = try await write { (transaction) throws(StoreError) in
       try transaction.run(
@@ -19,6 +20,7 @@ extension SQLiteStore {
     try await holdTasks()
   }
 
+  /// Resumes credentials; their tasks become ready in steps.
   public func resume(_ credentials: [CredentialID]) async throws(StoreError) {
     _ = try await write { (transaction) throws(StoreError) in
       try transaction.run(
@@ -30,6 +32,7 @@ extension SQLiteStore {
     try await resumeTasks()
   }
 
+  /// Notes that this process can sign for these credentials.
   public func signerSeen(_ credentials: [CredentialID]) async throws(StoreError) {
     let isFreed = try await write { (transaction) throws(StoreError) in
       try transaction.signerSeen(credentials)
@@ -37,6 +40,7 @@ extension SQLiteStore {
     if isFreed { try await resumeTasks() }
   }
 
+  /// Sets aside, takes back, ends and holds what is due for it; in steps.
   public func sweep() async throws(StoreError) {
     try await write { (transaction) throws(StoreError) in
       try transaction.holdUnsigned()

@@ -5,6 +5,7 @@ extension SQLiteStore {
   /// Notifications of the lanes urgent and normal for at most this many devices keep a receipt row a device.
   static let rowReceiptsLimit = 100
 
+  /// Stores a notification with its tasks; shares the commit with the calls that wait beside it.
   public func publish(_ publication: Publication) async throws(StoreError) -> PublishResult {
     let headers = publication.headers.encoded
     return try await write(isUrgent: publication.lane == .urgent) { (transaction) throws(StoreError) in
@@ -12,6 +13,7 @@ extension SQLiteStore {
     }
   }
 
+  /// Calls `handler` on the writer's thread: it must return at once.
   public func onNewWork(_ handler: @escaping @Sendable (Lane) -> Void) async {
     writer.onNewWork(handler)
   }

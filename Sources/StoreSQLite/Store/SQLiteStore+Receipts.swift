@@ -2,10 +2,12 @@ import Operations
 import PushCore
 
 extension SQLiteStore {
+  /// State and sums, from one snapshot.
   public func status(_ id: NotificationID) async throws(StoreError) -> NotificationStatus? {
     try await read { (transaction) throws(StoreError) in try transaction.status(id) }
   }
 
+  /// The last attempts of a page of devices, from one snapshot.
   public func receipts(
     _ id: NotificationID, outcome: Outcome?, after: DeviceID, limit: Int
   ) async throws(StoreError) -> ReceiptPage {

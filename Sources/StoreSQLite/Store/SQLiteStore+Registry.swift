@@ -1,6 +1,7 @@
 import PushCore
 
 extension SQLiteStore {
+  /// Makes apps and credentials and notes who signs for them.
   public func bind(_ apps: [AppBinding]) async throws(StoreError) -> [Credential] {
     try await write { (transaction) throws(StoreError) in
       for app in apps { try transaction.bind(app) }
@@ -8,10 +9,12 @@ extension SQLiteStore {
     }
   }
 
+  /// All credentials.
   public func credentials() async throws(StoreError) -> [Credential] {
     try await read { (transaction) throws(StoreError) in try transaction.credentials(ofTopics: nil) }
   }
 
+  /// Registers devices in one transaction.
   public func register(_ registrations: [DeviceRegistration]) async throws(StoreError) -> [RegistrationResult] {
     try await write { (transaction) throws(StoreError) in
       var results: [RegistrationResult] = []
@@ -21,6 +24,7 @@ extension SQLiteStore {
     }
   }
 
+  /// Deletes a registered device.
   public func removeDevice(
     topic: String, environment: Environment?, token: DeviceToken
   ) async throws(StoreError) -> Bool {
@@ -31,6 +35,7 @@ extension SQLiteStore {
     }
   }
 
+  /// Subscribes or unsubscribes a registered device.
   public func setSubscription(
     topic: String, environment: Environment?, token: DeviceToken, interest: String, subscribed: Bool
   ) async throws(StoreError) -> Bool {

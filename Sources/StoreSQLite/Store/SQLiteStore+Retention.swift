@@ -5,6 +5,7 @@ extension SQLiteStore {
   /// How much one call erases or deletes of each kind: a transaction stays short.
   private static let step = 500
 
+  /// Erases and deletes up to 500 of each kind in one transaction.
   public func removeOld(payloadsAfter: Duration, receiptsAfter: Duration) async throws(StoreError) -> Bool {
     try await write { (transaction) throws(StoreError) in
       let now = transaction.now.value

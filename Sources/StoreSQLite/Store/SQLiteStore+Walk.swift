@@ -2,20 +2,24 @@ import Operations
 import PushCore
 
 extension SQLiteStore {
+  /// The notification behind a task.
   public func notification(_ id: NotificationID) async throws(StoreError) -> StoredNotification? {
     try await walk { (transaction) throws(StoreError) in try transaction.notification(id) }
   }
 
+  /// What an earlier owner of the task settled behind the cursor; ascending.
   public func settledDevices(of task: LeasedTask, rowReceipts: Bool) async throws(StoreError) -> [DeviceID] {
     try await walk { (transaction) throws(StoreError) in
       rowReceipts ? try transaction.settledRows(of: task) : try transaction.settledChunks(of: task)
     }
   }
 
+  /// The next devices of a source, from a snapshot that holds every commit answered before.
   public func walk(_ request: WalkRequest) async throws(StoreError) -> DeviceWindow {
     try await walk { (transaction) throws(StoreError) in try transaction.walk(request) }
   }
 
+  /// The rows of these ids, with what a retry must know of them.
   public func readDevices(_ ids: [DeviceID], of target: PackedTarget) async throws(StoreError) -> DeviceWindow {
     try await walk { (transaction) throws(StoreError) in try transaction.readDevices(ids, of: target) }
   }

@@ -68,6 +68,7 @@ public final class SQLiteStore: Store {
     checkpointer.stop()
   }
 
+  /// Ends the threads after the calls that wait, and closes the file.
   public func close() async {
     await checkpointer.close()
     await walker.close()

@@ -278,5 +278,8 @@ final class ConfigurationTests {
       #expect(!text.contains("THESECRET"))
     }
     #expect(!settings.text.contains("listeners"))
+    #expect(
+      EffectiveSettings.reference.contains(
+        "| `apns.connections` | `2` | connections for each credential and environment |"))
   }
 }

@@ -13,7 +13,7 @@ struct FixtureRow: Sendable, CustomTestStringConvertible {
 }
 
 /// The files of `Fixtures/`.
-enum Fixture {
+enum SimulatorFixture {
   static func text(_ name: String) throws -> String {
     try String(
       contentsOf: URL(filePath: #filePath).deletingLastPathComponent().appending(path: "Fixtures/\(name)"),
@@ -66,9 +66,10 @@ extension PushRequest {
     environment: Environment = .production
   ) -> PushRequest {
     let usual = [
-      "authorization": "bearer \(Fixture.providerToken)", "apns-topic": "com.example.app", "apns-push-type": "alert",
+      "authorization": "bearer \(SimulatorFixture.providerToken)", "apns-topic": "com.example.app",
+      "apns-push-type": "alert",
       "apns-id": "123e4567-e89b-12d3-a456-4266554400a0", "apns-priority": "10",
-      "apns-expiration": String(Fixture.issuedAt + 3600), "apns-collapse-id": "login-1",
+      "apns-expiration": String(SimulatorFixture.issuedAt + 3600), "apns-collapse-id": "login-1",
     ]
     let fields = usual.merging(changes.compactMapValues(\.self)) { $1 }.filter { changes[$0.key, default: ""] != nil }
     return PushRequest(
@@ -79,7 +80,7 @@ extension PushRequest {
 
 extension RequestRules {
   /// The verdict, as the text of a fixture's column: `200` or the reason.
-  mutating func answer(to request: PushRequest, at time: UnixMilliseconds = Fixture.time(100)) -> String {
+  mutating func answer(to request: PushRequest, at time: UnixMilliseconds = SimulatorFixture.time(100)) -> String {
     judge(request, now: time).rejection?.reason.rawValue ?? "200"
   }
 }

@@ -63,14 +63,14 @@ struct WarningTests {
 
   @Test("a payload is accepted, and what devices ignore or drop is noted", arguments: cases)
   func payload(test: Case) throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
     let request = PushRequest.sample(
       [
         "apns-push-type": test.type.rawValue, "apns-topic": "com.example.app" + (test.type.topicSuffix ?? ""),
         "apns-priority": test.type == .background ? "5" : "10",
       ], body: test.body)
 
-    let verdict = rules.judge(request, now: Fixture.time(100))
+    let verdict = rules.judge(request, now: SimulatorFixture.time(100))
 
     #expect(verdict.isAccepted)
     if let warning = test.warning {
@@ -82,11 +82,14 @@ struct WarningTests {
 
   @Test("a payload that is not UTF-8 is noted")
   func notUTF8() throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
     var request = PushRequest.sample()
     request.body = Array(#"{"aps":{"alert":""#.utf8) + [0xE9] + Array(#""}}"#.utf8)
 
-    #expect(rules.judge(request, now: Fixture.time(100)).warnings.contains { $0.hasPrefix("the payload is not JSON") })
+    #expect(
+      rules.judge(request, now: SimulatorFixture.time(100)).warnings.contains {
+        $0.hasPrefix("the payload is not JSON")
+      })
   }
 
   @Test(
@@ -99,8 +102,8 @@ struct WarningTests {
       ("apns-collapse-id", "é", "apns-collapse-id is not plain ASCII"),
     ])
   func headers(name: String, value: String, warning: String) throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
 
-    #expect(rules.judge(.sample([name: value]), now: Fixture.time(100)).warnings == [warning])
+    #expect(rules.judge(.sample([name: value]), now: SimulatorFixture.time(100)).warnings == [warning])
   }
 }

@@ -38,12 +38,12 @@ struct LedgerTests {
   func duplicates() {
     var ledger = Ledger()
 
-    ledger.refused("BadPriority", messageID: 7)
-    ledger.accepted(messageID: 7)
-    ledger.accepted(messageID: 8)
-    ledger.accepted(messageID: nil)
-    ledger.accepted(messageID: 7)
-    ledger.refused("BadPriority", messageID: 7)
+    ledger.record(LedgerEntry(messageID: 7, outcome: "BadPriority"))
+    ledger.record(LedgerEntry(messageID: 7))
+    ledger.record(LedgerEntry(messageID: 8))
+    ledger.record(LedgerEntry())
+    ledger.record(LedgerEntry(messageID: 7))
+    ledger.record(LedgerEntry(messageID: 7, outcome: "BadPriority"))
 
     #expect(ledger.summary.requests == 6)
     #expect(ledger.summary.accepted == 4)
@@ -55,19 +55,14 @@ struct LedgerTests {
   func json() {
     var ledger = Ledger()
     ledger.connectionOpened()
-    ledger.sawStreams(3)
-    ledger.sawStreams(2)
-    ledger.sawDevice(Array("0a".utf8).span)
-    ledger.sawProviderToken(Array("bearer a".utf8).span)
-    ledger.sawProviderToken(Array("bearer b".utf8).span)
-    ledger.sawProviderToken(Array("bearer a".utf8).span)
-    ledger.accepted(messageID: 1)
-    ledger.refused("BadTopic", messageID: nil)
+    ledger.record(LedgerEntry(device: 1, providerToken: 1, messageID: 1, openStreams: 3))
+    ledger.record(LedgerEntry(device: 1, providerToken: 2, openStreams: 2, outcome: "BadTopic"))
+    ledger.record(LedgerEntry(device: 2, providerToken: 1))
     ledger.violated(.concurrentStreams)
 
     #expect(
       ledger.summary.json
-        == #"{"requests":2,"accepted":1,"by_reason":{"BadTopic":1},"distinct_devices":1,"duplicates":0,"#
+        == #"{"requests":3,"accepted":2,"by_reason":{"BadTopic":1},"distinct_devices":2,"duplicates":0,"#
         + #""provider_tokens":2,"connections":1,"max_streams":3,"violations":{"concurrent_streams":1}}"#)
   }
 }

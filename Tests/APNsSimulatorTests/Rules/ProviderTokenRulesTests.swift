@@ -8,15 +8,15 @@ import Testing
 struct ProviderTokenRulesTests {
   @Test("the fixtures have all their rows")
   func rows() {
-    #expect(Fixture.rows("provider-tokens.tsv").count == 54)
-    #expect(Fixture.rows("jwt-mock-answers.tsv").count == 14)
-    #expect(Fixture.rows("jwt-vectors.tsv").count == 9)
+    #expect(SimulatorFixture.rows("provider-tokens.tsv").count == 54)
+    #expect(SimulatorFixture.rows("jwt-mock-answers.tsv").count == 14)
+    #expect(SimulatorFixture.rows("jwt-vectors.tsv").count == 9)
   }
 
-  @Test("each provider token gets the answer of its row", arguments: Fixture.rows("provider-tokens.tsv"))
+  @Test("each provider token gets the answer of its row", arguments: SimulatorFixture.rows("provider-tokens.tsv"))
   func vectors(row: FixtureRow) throws {
     let clock = try #require(Int64(row["clock"]))
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
 
     let answer = rules.answer(
       to: .sample(["authorization": row["authorization"]]), at: UnixMilliseconds(clock * 1000))
@@ -24,10 +24,12 @@ struct ProviderTokenRulesTests {
     #expect(answer == row["answer"])
   }
 
-  @Test("each faulty JWT of real senders gets the answer of its row", arguments: Fixture.rows("jwt-mock-answers.tsv"))
+  @Test(
+    "each faulty JWT of real senders gets the answer of its row",
+    arguments: SimulatorFixture.rows("jwt-mock-answers.tsv"))
   func faultsOfSenders(row: FixtureRow) throws {
     let key = try ProviderKey(
-      teamID: "DEF123GHIJ", keyID: "ABC123DEFG", publicKey: Fixture.publicKey("vectors-public.pem"))
+      teamID: "DEF123GHIJ", keyID: "ABC123DEFG", publicKey: SimulatorFixture.publicKey("vectors-public.pem"))
     var rules = RequestRules(providerTokens: ProviderTokenRules(keys: [key]))
 
     let verdict = rules.judge(
@@ -41,12 +43,13 @@ struct ProviderTokenRulesTests {
   }
 
   @Test(
-    "a signature is verified as 64 raw bytes, and its DER form is refused", arguments: Fixture.rows("jwt-vectors.tsv"))
+    "a signature is verified as 64 raw bytes, and its DER form is refused",
+    arguments: SimulatorFixture.rows("jwt-vectors.tsv"))
   func signatures(row: FixtureRow) throws {
     let signingInput =
       "eyJhbGciOiJFUzI1NiIsImtpZCI6IkFCQzEyM0RFRkcifQ.eyJpc3MiOiJERUYxMjNHSElKIiwiaWF0IjoxNzAwMDAwMDAwfQ"
     let key = try ProviderKey(
-      teamID: "DEF123GHIJ", keyID: "ABC123DEFG", publicKey: Fixture.publicKey("vectors-public.pem"))
+      teamID: "DEF123GHIJ", keyID: "ABC123DEFG", publicKey: SimulatorFixture.publicKey("vectors-public.pem"))
     var rules = RequestRules(providerTokens: ProviderTokenRules(keys: [key]))
     let now = UnixMilliseconds(1_700_000_100_000)
     let hexadecimal = row["der_hex"].utf8.compactMap(\.hexDigitValue)
@@ -63,7 +66,7 @@ struct ProviderTokenRulesTests {
 
   @Test("a request without authorization is refused before anything about its device token")
   func authorizationFirst() throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
 
     for path in ["/3/device/", "/3/device/zz", "/3/device/0a"] {
       #expect(rules.answer(to: .sample(path: path, ["authorization": nil])) == "MissingProviderToken")
@@ -73,17 +76,17 @@ struct ProviderTokenRulesTests {
 
   @Test("a second token within 20 minutes of the first is refused, and the first stays good")
   func updateTooSoon() throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
     let tokens = try vectors("V1", "V2", "V3")
 
     let answers = [
-      rules.answer(to: .sample(["authorization": tokens[0]]), at: Fixture.time(0)),
-      rules.answer(to: .sample(["authorization": tokens[1]]), at: Fixture.time(182)),
-      rules.answer(to: .sample(["authorization": tokens[0]]), at: Fixture.time(183)),
-      rules.answer(to: .sample(["authorization": tokens[1]]), at: Fixture.time(1199)),
-      rules.answer(to: .sample(["authorization": tokens[1]]), at: Fixture.time(1200)),
-      rules.answer(to: .sample(["authorization": tokens[2]]), at: Fixture.time(1201)),
-      rules.answer(to: .sample(["authorization": tokens[0]]), at: Fixture.time(1202)),
+      rules.answer(to: .sample(["authorization": tokens[0]]), at: SimulatorFixture.time(0)),
+      rules.answer(to: .sample(["authorization": tokens[1]]), at: SimulatorFixture.time(182)),
+      rules.answer(to: .sample(["authorization": tokens[0]]), at: SimulatorFixture.time(183)),
+      rules.answer(to: .sample(["authorization": tokens[1]]), at: SimulatorFixture.time(1199)),
+      rules.answer(to: .sample(["authorization": tokens[1]]), at: SimulatorFixture.time(1200)),
+      rules.answer(to: .sample(["authorization": tokens[2]]), at: SimulatorFixture.time(1201)),
+      rules.answer(to: .sample(["authorization": tokens[0]]), at: SimulatorFixture.time(1202)),
     ]
 
     #expect(
@@ -95,18 +98,18 @@ struct ProviderTokenRulesTests {
 
   @Test("a key's first token counts from its iat, since it may have been in use before the simulator started")
   func firstTokenCountsFromItsIssue() throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
     let tokens = try vectors("V1", "V2")
 
-    let first = rules.answer(to: .sample(["authorization": tokens[0]]), at: Fixture.time(1300))
-    let second = rules.answer(to: .sample(["authorization": tokens[1]]), at: Fixture.time(1301))
+    let first = rules.answer(to: .sample(["authorization": tokens[0]]), at: SimulatorFixture.time(1300))
+    let second = rules.answer(to: .sample(["authorization": tokens[1]]), at: SimulatorFixture.time(1301))
 
     #expect([first, second] == ["200", "200"])
   }
 
   @Test("a key of the other environment is refused")
   func otherEnvironment() throws {
-    var rules = try Fixture.rules(environment: .development)
+    var rules = try SimulatorFixture.rules(environment: .development)
 
     #expect(rules.answer(to: .sample()) == "BadEnvironmentKeyInToken")
     #expect(rules.answer(to: .sample(environment: .development)) == "200")
@@ -114,7 +117,7 @@ struct ProviderTokenRulesTests {
 
   private func vectors(_ names: String...) throws -> [String] {
     try names.map { name in
-      try #require(Fixture.rows("provider-tokens.tsv").first { $0["name"] == name }?["authorization"])
+      try #require(SimulatorFixture.rows("provider-tokens.tsv").first { $0["name"] == name }?["authorization"])
     }
   }
 }

@@ -133,14 +133,14 @@ struct RequestRulesTests {
     "a request with a single defect gets that defect's reason",
     arguments: [methodAndPath, deviceTokens, headers, topicsAndTypes, sizes].flatMap(\.self))
   func singleDefect(test: RequestCase) throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
 
     #expect(rules.answer(to: test.request) == test.answer)
   }
 
   @Test("a field of Apple's that stands twice is refused, with the same value too", arguments: HeaderRules.single)
   func duplicates(name: String) throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
     var request = PushRequest.sample()
     let field = try #require(request.fields.first { $0.name == name })
     request.fields.append(field)
@@ -150,7 +150,7 @@ struct RequestRulesTests {
 
   @Test("other fields may stand twice")
   func harmlessDuplicates() throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
     var request = PushRequest.sample()
     request.fields += [.init("x-trace", "1"), .init("x-trace", "1")]
 
@@ -159,7 +159,7 @@ struct RequestRulesTests {
 
   @Test("each push type is accepted with the topic of its suffix", arguments: PushType.allCases)
   func pushTypes(type: PushType) throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
     let request = PushRequest.sample([
       "apns-push-type": type.rawValue, "apns-topic": "com.example.app" + (type.topicSuffix ?? ""),
       "apns-priority": type == .background ? "5" : "10",
@@ -170,7 +170,7 @@ struct RequestRulesTests {
 
   @Test("a topic outside the credential is refused, its suffixed topics are inside")
   func topics() throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
     rules.topics.bundleIDs = ["com.example.other", "com.example.app"]
 
     #expect(rules.answer(to: .sample()) == "200")
@@ -181,7 +181,7 @@ struct RequestRulesTests {
 
   @Test("the fate of a listed device token does not depend on its case")
   func registry() throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
     rules.devices["0A01"] = .bad
     rules.devices["0a02"] = .otherTopic
     rules.devices["0a03"] = .unregistered(since: UnixMilliseconds(1_700_000_000_123))
@@ -189,16 +189,16 @@ struct RequestRulesTests {
 
     #expect(rules.answer(to: .sample(path: "/3/device/0a01")) == "BadDeviceToken")
     #expect(rules.answer(to: .sample(path: "/3/device/0A02")) == "DeviceTokenNotForTopic")
-    let dated = rules.judge(.sample(path: "/3/device/0A03"), now: Fixture.time())
+    let dated = rules.judge(.sample(path: "/3/device/0A03"), now: SimulatorFixture.time())
     #expect(dated.rejection == Rejection(.unregistered, timestamp: UnixMilliseconds(1_700_000_000_123)))
     #expect(dated.status == 410)
-    let undated = rules.judge(.sample(path: "/3/device/0a04"), now: Fixture.time(5))
-    #expect(undated.rejection == Rejection(.unregistered, timestamp: Fixture.time(5)))
+    let undated = rules.judge(.sample(path: "/3/device/0a04"), now: SimulatorFixture.time(5))
+    #expect(undated.rejection == Rejection(.unregistered, timestamp: SimulatorFixture.time(5)))
   }
 
   @Test("with strict devices, only listed device tokens are good")
   func strictRegistry() throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
     rules.devices = DeviceRegistry(strict: true)
     rules.devices["0a01"] = .ok
 
@@ -208,10 +208,10 @@ struct RequestRulesTests {
 
   @Test("the apns-id is echoed as sent when it is one")
   func echo() throws {
-    var rules = try Fixture.rules()
+    var rules = try SimulatorFixture.rules()
 
-    let upper = rules.judge(.sample(["apns-id": "123E4567-E89B-12D3-A456-4266554400A0"]), now: Fixture.time())
-    let bad = rules.judge(.sample(["apns-id": "1-1-1-1-1"]), now: Fixture.time())
+    let upper = rules.judge(.sample(["apns-id": "123E4567-E89B-12D3-A456-4266554400A0"]), now: SimulatorFixture.time())
+    let bad = rules.judge(.sample(["apns-id": "1-1-1-1-1"]), now: SimulatorFixture.time())
 
     #expect(upper.messageID == "123E4567-E89B-12D3-A456-4266554400A0")
     #expect(bad.messageID == nil)

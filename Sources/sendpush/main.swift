@@ -1,0 +1,4 @@
+import Composition
+import Operations
+
+Program.command.main(version: .current("sendpush"))
