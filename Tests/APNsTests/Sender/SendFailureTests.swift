@@ -74,6 +74,16 @@ struct SendFailureTests {
     #expect(failure.remedy.contains("Check the port"))
   }
 
+  @Test("a host that takes the connection and says nothing")
+  func silent() async throws {
+    let peer = try await PlainPeer(greets: false)
+    let sender = try TestSender(
+      port: peer.port, authorityFile: nil, configure: { $0.connectTimeout = .milliseconds(200) })
+    let failure = try await failure(sender)
+    #expect(failure.message.contains("no connection in time"))
+    #expect(failure.remedy.contains("firewall"))
+  }
+
   @Test("a server that speaks TLS and not HTTP/2")
   func notHTTP2() async throws {
     let directory = try TemporaryDirectory()
@@ -128,7 +138,7 @@ private final class PlainPeer: Sendable {
   let port: UInt16
   private let thread: LoopThread
 
-  init(tls: TLSContext? = nil) async throws {
+  init(tls: TLSContext? = nil, greets: Bool = true) async throws {
     let thread = try LoopThread(name: "plain-peer") { _ in }
     self.thread = thread
     port = try await withCheckedThrowingContinuation { continuation in
@@ -136,7 +146,7 @@ private final class PlainPeer: Sendable {
         continuation.resume(
           with: Result {
             let socket = try Socket.listen(host: "127.0.0.1", port: 0)
-            _ = try loop.register(socket.descriptor, handler: Acceptor(socket, loop, tls))
+            _ = try loop.register(socket.descriptor, handler: Acceptor(socket, loop, tls, greets))
             return socket.localAddress?.port ?? 0
           })
       }
@@ -149,9 +159,11 @@ private final class PlainPeer: Sendable {
     private let socket: Socket
     private let loop: EventLoop
     private let tls: TLSContext?
+    private let greets: Bool
     private var peers: [Peer] = []
 
-    init(_ socket: Socket, _ loop: EventLoop, _ tls: TLSContext?) {
+    init(_ socket: Socket, _ loop: EventLoop, _ tls: TLSContext?, _ greets: Bool) {
+      self.greets = greets
       self.socket = socket
       self.loop = loop
       self.tls = tls
@@ -161,8 +173,8 @@ private final class PlainPeer: Sendable {
       while let connection = try? socket.accept() {
         let peer = Peer(connection, tls)
         peers.append(peer)
-        _ = try? loop.register(connection.descriptor, handler: peer)
-        peer.ready(.readable)
+        if greets { _ = try? loop.register(connection.descriptor, handler: peer) }
+        if greets { peer.ready(.readable) }
       }
     }
   }
