@@ -54,10 +54,6 @@ public struct RequestPreview: Sendable, Equatable {
     return lines.joined(separator: "\n") + "\n"
   }
 
-<<<<<<< HEAD
   /// Whether both print the same.
-=======
-  /// Equal when they print alike.
->>>>>>> apns
   public static func == (left: Self, right: Self) -> Bool { left.text == right.text }
 }
