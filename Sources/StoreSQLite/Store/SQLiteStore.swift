@@ -14,6 +14,8 @@ public final class SQLiteStore: Store {
     public var pollInterval = Duration.milliseconds(20)
     /// The largest the file may become; calls that need more throw ``StoreError/Code/temporary``. Nil = what the disk holds.
     public var maximumBytes: Int64?
+    /// A write-ahead log beyond this is reported, once until it is small again: some reader never ends.
+    public var alarmingLogBytes: Int64 = 256 << 20
     /// Called, on a thread of the store, when an operator should know something; returns at once.
     public var onEvent: @Sendable (SQLiteStoreEvent) -> Void = { _ in }
 
