@@ -8,7 +8,7 @@ import Testing
 
 /// What happens when the file is opened.
 @Suite(.timeLimit(.minutes(1))) struct OpeningTests {
-  @Test("Only this user may read the file, its log, the log's index and the lock")
+  @Test("Only this user may read the file, its log and what stands beside it")
   func fileModes() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory.path(of: "relay.db")
@@ -17,7 +17,7 @@ import Testing
       // The checkpointer takes its lock at its first look.
       try await eventually("the lock file") { FileManager.default.fileExists(atPath: path + "-checkpointer") }
 
-      for file in [path, path + "-wal", path + "-shm", path + "-checkpointer"] {
+      for file in [path, path + "-wal", path + "-shm", path + "-checkpointer", path + "-bell"] {
         let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
         #expect(mode == 0o600, "\(file)")
       }
