@@ -56,16 +56,18 @@ actor LaneLoop {
 
   var lease: Duration { lanes.contains(.urgent) ? configuration.urgentLease : configuration.lease }
 
-  /// Works until ``stop(at:)`` and everything is handed back.
+  /// Works until the order to stop, and until everything is handed back.
   func run() async {
     while true {
-      let isStopping = stopAt != nil
-      await applyAnswers()
+      let news = inbox.take()
+      stopAt = news.stopAt
+      for lane in news.lanes { schedule.wake(lane) }
+      await apply(news.answers)
       await writeHolds()
       await flushIfDue()
       await releaseLeaving()
       await renewLeases()
-      if isStopping {
+      if stopAt != nil {
         if await handBack() { return }
       } else if storeMayWork {
         await claim()
@@ -73,18 +75,6 @@ actor LaneLoop {
       }
       await inbox.wait(until: nextTurn(), clocks: clocks)
     }
-  }
-
-  /// Stops claiming and sending; open streams may end until `deadline`.
-  func stop(at deadline: MonotonicTime) {
-    stopAt = deadline
-    inbox.wake()
-  }
-
-  /// Work may have come to a lane.
-  func wake(_ lane: Lane) {
-    schedule.wake(lane)
-    inbox.wake()
   }
 
   /// Takes over what the store says of the credentials.

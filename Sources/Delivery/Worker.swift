@@ -38,8 +38,7 @@ public final class Worker: Sendable {
   /// Works until ``stop(grace:)``.
   public func run() async {
     await store.onNewWork { [urgent, other] lane in
-      // Unstructured: a wake-up is a hint that nobody awaits; it ends as soon as the loop has noted it.
-      Task { await (lane == .urgent ? urgent : other).wake(lane) }
+      (lane == .urgent ? urgent : other).inbox.wake(lane)
     }
     await lookAround(at: clocks.monotonicTime(), everything: true)
     await withTaskGroup { group in
@@ -53,10 +52,10 @@ public final class Worker: Sendable {
   }
 
   /// Stops claiming and sending, waits up to `grace` for open streams, hands the rest back uncounted.
-  public func stop(grace: Duration) async {
+  public func stop(grace: Duration) {
     let deadline = clocks.monotonicTime() + grace
-    await urgent.stop(at: deadline)
-    await other.stop(at: deadline)
+    urgent.inbox.stop(at: deadline)
+    other.inbox.stop(at: deadline)
   }
 
   /// Looks at credentials again at once: after a reload of keys, a pause or a resume.

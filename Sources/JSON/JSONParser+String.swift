@@ -2,28 +2,60 @@ extension JSONParser {
   /// A string with its quotes, unescaped; UTF-8 is checked.
   mutating func string(_ bytes: Span<UInt8>) throws(JSONError) -> String {
     let start = position
+    let content = start + 1
+    let (end, hasEscapes) = try endOfString(bytes)
+    let text = try text(bytes, content..<end)
+    if hasEscapes {
+      advance(to: content)
+      return try unescaped(bytes, end)
+    }
+    advance(to: end + 1)
+    return text
+  }
+
+  /// A stretch of the document as a string; UTF-8 is checked.
+  func text(_ bytes: Span<UInt8>, _ range: Range<Int>) throws(JSONError) -> String {
+    do {
+      return String(copying: try UTF8Span(validating: bytes.extracting(range)))
+    } catch {
+      throw JSONError("the text is not valid UTF-8", at: range.lowerBound + error.byteOffsets.lowerBound, in: bytes)
+    }
+  }
+
+  /// Where the closing quote of the string at the current position is, and whether anything before it is escaped.
+  private func endOfString(_ bytes: Span<UInt8>) throws(JSONError) -> (end: Int, hasEscapes: Bool) {
+    var index = position + 1
+    var hasEscapes = false
+    while index < bytes.count {
+      let byte = bytes[index]
+      if byte == UInt8(ascii: "\"") { return (index, hasEscapes) }
+      if byte == UInt8(ascii: "\\") {
+        hasEscapes = true
+        index += 1
+      } else if byte < 0x20 {
+        throw JSONError("control character 0x\(hex(byte)) in a string must be escaped", at: index, in: bytes)
+      }
+      index += 1
+    }
+    throw JSONError("the string is not closed", at: position, in: bytes)
+  }
+
+  /// The content up to the closing quote at `end`, which is passed; the bytes are known to be UTF-8.
+  private mutating func unescaped(_ bytes: Span<UInt8>, _ end: Int) throws(JSONError) -> String {
     var content: [UInt8] = []
-    advance()
-    while true {
-      guard position < bytes.count else { throw JSONError("the string is not closed", at: start, in: bytes) }
+    content.reserveCapacity(end - position)
+    while position < end {
       let byte = bytes[position]
-      switch byte {
-      case UInt8(ascii: "\""):
-        advance()
-        guard let text = String(validating: content, as: UTF8.self) else {
-          throw JSONError("the string is not valid UTF-8", at: start, in: bytes)
-        }
-        return text
-      case UInt8(ascii: "\\"):
+      if byte == UInt8(ascii: "\\") {
         let scalar = try escape(bytes)
-        content.append(contentsOf: UTF8.encode(scalar).map(Array.init) ?? [])
-      case 0..<0x20:
-        throw JSONError("control character 0x\(hex(byte)) in a string must be escaped", at: position, in: bytes)
-      default:
+        content.append(contentsOf: UTF8.encode(scalar) ?? UTF8.encodedReplacementCharacter)
+      } else {
         content.append(byte)
         advance()
       }
     }
+    advance()
+    return String(decoding: content, as: UTF8.self)
   }
 
   private mutating func escape(_ bytes: Span<UInt8>) throws(JSONError) -> UnicodeScalar {

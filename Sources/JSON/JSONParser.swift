@@ -2,7 +2,7 @@
 public enum JSONSyntax: Sendable {
   /// RFC 8259 to the letter, in UTF-8 without a byte order mark: for payloads and wire formats.
   case strict
-  /// Also `//` and `/* */` comments and a comma after the last element: for files that people write.
+  /// Also `//` and `/* */` comments, a comma after the last element and a byte order mark: for files that people write.
   case relaxed
 }
 
@@ -39,9 +39,15 @@ struct JSONParser {
 
   mutating func advance(_ count: Int = 1) { index += count }
 
+  mutating func advance(to position: Int) { index = position }
+
   mutating func document(_ bytes: Span<UInt8>) throws(JSONError) -> JSONValue {
     if bytes.count >= 2, bytes[0] == 0xFE && bytes[1] == 0xFF || bytes[0] == 0xFF && bytes[1] == 0xFE {
       throw JSONError("the text is UTF-16; save it as UTF-8", at: 0, in: bytes)
+    }
+    if bytes.count >= 3, bytes[0] == 0xEF, bytes[1] == 0xBB, bytes[2] == 0xBF {
+      guard syntax == .relaxed else { throw JSONError("the text begins with a byte order mark", at: 0, in: bytes) }
+      index = 3
     }
     try skipSpace(bytes)
     guard index < bytes.count else { throw JSONError("the text is empty", at: index, in: bytes) }
@@ -61,9 +67,9 @@ struct JSONParser {
     case UInt8(ascii: "["): kind = .array(try elements(bytes))
     case UInt8(ascii: "\""): kind = .string(try string(bytes))
     case .some(UInt8(ascii: "-")), .some(UInt8(ascii: "0")...UInt8(ascii: "9")): kind = .number(try number(bytes))
-    case UInt8(ascii: "t"): kind = try literal("true", .bool(true), bytes)
-    case UInt8(ascii: "f"): kind = try literal("false", .bool(false), bytes)
-    case UInt8(ascii: "n"): kind = try literal("null", .null, bytes)
+    case UInt8(ascii: "t"): kind = try literal([0x74, 0x72, 0x75, 0x65], .bool(true), bytes)
+    case UInt8(ascii: "f"): kind = try literal([0x66, 0x61, 0x6C, 0x73, 0x65], .bool(false), bytes)
+    case UInt8(ascii: "n"): kind = try literal([0x6E, 0x75, 0x6C, 0x6C], .null, bytes)
     default: throw unexpected("a value", bytes)
     }
     return JSONValue(kind: kind, range: start..<index)
@@ -122,9 +128,9 @@ struct JSONParser {
   }
 
   private mutating func literal(
-    _ text: StaticString, _ kind: JSONValue.Kind, _ bytes: Span<UInt8>
+    _ text: [UInt8], _ kind: JSONValue.Kind, _ bytes: Span<UInt8>
   ) throws(JSONError) -> JSONValue.Kind {
-    for byte in "\(text)".utf8 {
+    for byte in text {
       guard peek(bytes) == byte else { throw unexpected("a value", bytes) }
       index += 1
     }
@@ -143,15 +149,16 @@ struct JSONParser {
       index += 1
       try digits(bytes)
     }
+    var hasExponent = false
     if peek(bytes) == UInt8(ascii: "e") || peek(bytes) == UInt8(ascii: "E") {
+      hasExponent = true
       index += 1
       if peek(bytes) == UInt8(ascii: "+") || peek(bytes) == UInt8(ascii: "-") { index += 1 }
       try digits(bytes)
     }
-    var text = ""
-    for position in start..<index { text.unicodeScalars.append(UnicodeScalar(bytes[position])) }
-    let number = JSONNumber(text: text)
-    guard number.double.isFinite else {
+    let number = JSONNumber(text: try text(bytes, start..<index))
+    // Below 10^308 without an exponent there is nothing to find out.
+    guard !hasExponent && index - start <= 308 || number.double.isFinite else {
       throw JSONError("the number is too large for a 64-bit floating-point value", at: start, in: bytes)
     }
     return number

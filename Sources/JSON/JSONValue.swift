@@ -1,7 +1,7 @@
 /// A parsed JSON value that remembers where it stood in its document, so that a caller can hand on its bytes unchanged.
 public struct JSONValue: Sendable, Equatable {
   /// The six kinds of RFC 8259 §3.
-  public indirect enum Kind: Sendable, Equatable {
+  public enum Kind: Sendable, Equatable {
     /// `null`.
     case null
     /// `true` or `false`; never confused with 1 and 0.
@@ -50,7 +50,9 @@ public struct JSONValue: Sendable, Equatable {
   }
 
   /// Whether the value is `null`.
-  public var isNull: Bool { kind == .null }
+  public var isNull: Bool {
+    if case .null = kind { true } else { false }
+  }
 
   /// The first member of that name, when the value is an object that has one.
   public subscript(name: String) -> JSONValue? {

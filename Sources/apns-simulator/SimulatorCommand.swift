@@ -24,7 +24,8 @@ enum SimulatorCommand {
           .value("key-id", "ID", "id of a key, in step with the teams", repeatable: true),
           .value("key", "FILE", "private key of senders (.p8), in step with the ids", repeatable: true),
           .value("public-key", "FILE", "public half in place of the private key", repeatable: true),
-          .value("topic", "TOPIC", "bundle id that may be pushed to, suffixes included (default: any)", repeatable: true),
+          .value(
+            "topic", "TOPIC", "bundle id that may be pushed to, suffixes included (default: any)", repeatable: true),
         ]),
       OptionGroup(
         "Devices",
@@ -49,4 +50,5 @@ enum SimulatorCommand {
       "apns-simulator --listen sandbox=127.0.0.1:0 --tls-dir tls --no-checks",
     ],
     action: SimulatorRun.run)
+
 }

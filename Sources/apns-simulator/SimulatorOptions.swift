@@ -1,5 +1,4 @@
 import APNsSimulator
-import OpenSSL
 import Operations
 
 /// Turns options into a simulator's configuration.
@@ -72,17 +71,9 @@ struct SimulatorOptions {
         "without a key no provider token is valid: give --team-id, --key-id and --key, or --no-checks")
     }
     return try zip(zip(teams, ids), files).map { names, file in
-      ProviderKey(
-        teamID: names.0, keyID: names.1, publicKey: try publicKey(file, isPrivate: !privateFiles.isEmpty))
-    }
-  }
-
-  private func publicKey(_ file: String, isPrivate: Bool) throws(SimulatorError) -> ES256PublicKey {
-    do {
-      let text = try KeyFile(path: file).bytes
-      return isPrivate ? try ES256PrivateKey(pem: text).publicKey : try ES256PublicKey(pem: text)
-    } catch {
-      throw SimulatorError(.key, "\(isPrivate ? "--key" : "--public-key") \(file): \(error)")
+      privateFiles.isEmpty
+        ? try ProviderKey(teamID: names.0, keyID: names.1, publicKeyFile: file)
+        : try ProviderKey(teamID: names.0, keyID: names.1, privateKeyFile: file)
     }
   }
 

@@ -6,14 +6,19 @@ enum SimulatorRun {
   static func run(_ invocation: Invocation, _ console: Console) async throws -> ExitCode {
     var configuration = try SimulatorOptions(invocation: invocation).configuration()
     configuration.diagnose = { console.diagnose("\(SimulatorCommand.name): \($0)") }
-    let signals = try StopSignals()
+    let stops = Signals.events()
     let simulator = try await Simulator.start(configuration)
     for address in simulator.addresses {
       console.print("listening on \(address) (\(address.environment.listenerName))")
     }
     console.flush()
-    await signals.first()
+    await firstStopSignal(of: stops)
     console.print(await simulator.stop().json)
     return .success
+  }
+
+  private static func firstStopSignal(of events: AsyncStream<Signals.Event>) async {
+    // SIGHUP asks for nothing here: the simulator reads nothing again.
+    for await event in events where event == .stop { return }
   }
 }

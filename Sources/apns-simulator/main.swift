@@ -1,4 +1,4 @@
+import BuildInfo
 import Operations
 
-let console = Console(environment: .current())
-exit(await Program.run(SimulatorCommand.root, arguments: Array(CommandLine.arguments.dropFirst()), console: console))
+SimulatorCommand.root.main(version: .current(SimulatorCommand.name))

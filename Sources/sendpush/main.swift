@@ -1,1 +1,4 @@
-print("not in this version")
+import BuildInfo
+import Operations
+
+Program.command.main(version: .current("sendpush"))

@@ -28,6 +28,8 @@ struct Case: Sendable, CustomTestStringConvertible {
   /// The rows whose file name begins so; none when the table is missing, which a test of their number notices.
   static func all(_ prefix: String) -> [Case] {
     let rows = (try? Fixture.table("cases.tsv")) ?? []
-    return rows.filter { $0[0].hasPrefix(prefix) }.map { Case(file: $0[0], outcome: $0[2], expected: $0[3]) }
+    return rows.filter { $0[0].hasPrefix(prefix) }.map {
+      Case(file: $0[0], outcome: $0[2], expected: $0[3])
+    }
   }
 }

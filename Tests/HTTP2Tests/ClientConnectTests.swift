@@ -51,7 +51,8 @@ import Testing
     peer.stop()
   }
 
-  @Test("An IP address is compared with the certificate's addresses", arguments: [("server", true), ("expired", false)])
+  @Test(
+    "An IP address is compared with the certificate's addresses", arguments: [("server", true), ("expired", false)])
   func address(certificate: String, accepted: Bool) async throws {
     let peer = try RawPeer(tls: Fixture.server(certificate)) { event, peer in
       if case .connected = event { peer.settings() }
@@ -79,7 +80,7 @@ import Testing
   @Test("While an origin is left alone, requests come back at once with the last failure, without another connect")
   func backoff() async throws {
     let peer = try RawPeer(tls: Fixture.server("other"))
-    let client = try TestClient(port: peer.port)
+    let client = try TestClient(port: peer.port) { $0.minimumBackoff = .seconds(30) }
     try client.submit(1, id: 1)
     _ = await client.responses(1)
 

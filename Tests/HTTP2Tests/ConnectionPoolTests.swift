@@ -29,11 +29,11 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
   func firstConnection() {
     var pool = makePool()
 
-    #expect(pool.demand(now: time(0)) == .connect)
+    expect(pool.demand(now: time(0)), .connect)
     pool.began(1)
 
     #expect(pool.grant() == nil)
-    #expect(pool.demand(now: time(0)) == .satisfied)
+    expect(pool.demand(now: time(0)), .satisfied)
   }
 
   @Test("Streams go to the connection with the most room, in portions")
@@ -62,11 +62,11 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
   func growth() {
     var pool = makePool(ready: [(open: 1000, limit: 1000)])
 
-    #expect(pool.demand(now: time(0)) == .satisfied)
-    #expect(pool.demand(now: time(199)) == .satisfied)
-    #expect(pool.demand(now: time(200)) == .connect)
+    expect(pool.demand(now: time(0)), .satisfied)
+    expect(pool.demand(now: time(199)), .satisfied)
+    expect(pool.demand(now: time(200)), .connect)
     pool.began(2)
-    #expect(pool.demand(now: time(900)) == .satisfied)
+    expect(pool.demand(now: time(900)), .satisfied)
   }
 
   @Test("Room in between starts the wait for a second connection anew")
@@ -76,23 +76,23 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
 
     pool.relaxed()
 
-    #expect(pool.demand(now: time(250)) == .satisfied)
-    #expect(pool.demand(now: time(449)) == .satisfied)
-    #expect(pool.demand(now: time(450)) == .connect)
+    expect(pool.demand(now: time(250)), .satisfied)
+    expect(pool.demand(now: time(449)), .satisfied)
+    expect(pool.demand(now: time(450)), .connect)
   }
 
   @Test("The pool does not grow beyond its maximum")
   func maximum() {
     var pool = makePool(maximum: 1, ready: [(open: 10, limit: 10)])
     _ = pool.demand(now: time(0))
-    #expect(pool.demand(now: time(10_000)) == .satisfied)
+    expect(pool.demand(now: time(10_000)), .satisfied)
   }
 
   @Test("A peer that allows a single stream is not met with more connections")
   func singleStream() {
     var pool = makePool(ready: [(open: 1, limit: 1)])
     _ = pool.demand(now: time(0))
-    #expect(pool.demand(now: time(10_000)) == .satisfied)
+    expect(pool.demand(now: time(10_000)), .satisfied)
   }
 
   @Test("After a failed connect the origin is left alone, for longer each time, and then tried again")
@@ -100,11 +100,11 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
     var pool = makePool()
     var now = time(0)
     for wait in [1, 2, 4, 8, 16, 32, 60, 60] {
-      #expect(pool.demand(now: now) == .connect)
+      expect(pool.demand(now: now), .connect)
       pool.began(1)
       pool.failed(1, now: now, random: 0)
       let until = now + .seconds(wait)
-      #expect(pool.demand(now: now) == .refuse(until: until))
+      expect(pool.demand(now: now), .refuse(until: until))
       now = until
     }
   }
@@ -130,49 +130,49 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
 
     pool.proved()
 
-    #expect(pool.demand(now: time(1)) == .connect)
+    expect(pool.demand(now: time(1)), .connect)
   }
 
   @Test("A failed extra connection does not stop the working one, nor is it tried again at once")
   func failedExtra() {
     var pool = makePool(ready: [(open: 10, limit: 10)])
     _ = pool.demand(now: time(0))
-    #expect(pool.demand(now: time(300)) == .connect)
+    expect(pool.demand(now: time(300)), .connect)
     pool.began(2)
 
     pool.failed(2, now: time(300), random: 0)
 
-    #expect(pool.demand(now: time(300)) == .satisfied)
-    #expect(pool.demand(now: time(1200)) == .satisfied)
-    #expect(pool.demand(now: time(1300)) == .connect)
+    expect(pool.demand(now: time(300)), .satisfied)
+    expect(pool.demand(now: time(1200)), .satisfied)
+    expect(pool.demand(now: time(1300)), .connect)
   }
 
   @Test("A draining connection gets no streams, and another one takes its place")
   func draining() {
     var pool = makePool(maximum: 1, ready: [(open: 5, limit: 1000)])
 
-    #expect(pool.drain(1))
-    #expect(!pool.drain(1))
+    expect(pool.drain(1), true)
+    expect(pool.drain(1), false)
 
     #expect(pool.grant() == nil)
-    #expect(pool.demand(now: time(0)) == .connect)
+    expect(pool.demand(now: time(0)), .connect)
   }
 
   @Test("A connection that ends at once without an answer counts as a failed connect")
   func earlyEnd() {
     var pool = makePool(ready: [(open: 1, limit: 1)])
 
-    #expect(pool.ended(1, answered: false, intended: false, now: time(4999), random: 0))
+    expect(pool.ended(1, answered: false, intended: false, now: time(4999), random: 0), true)
 
-    #expect(pool.demand(now: time(4999)) == .refuse(until: time(5999)))
+    expect(pool.demand(now: time(4999)), .refuse(until: time(5999)))
   }
 
   @Test("A connection that gave answers, lived long or was closed by us is replaced at once")
   func lateEnd() {
     for (answered, intended, end) in [(true, false, 10), (false, true, 10), (false, false, 5000)] {
       var pool = makePool(ready: [(open: 1, limit: 1)])
-      #expect(!pool.ended(1, answered: answered, intended: intended, now: time(UInt64(end)), random: 0))
-      #expect(pool.demand(now: time(UInt64(end))) == .connect)
+      expect(pool.ended(1, answered: answered, intended: intended, now: time(UInt64(end)), random: 0), false)
+      expect(pool.demand(now: time(UInt64(end))), .connect)
     }
   }
 
@@ -200,9 +200,9 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
   @Test("Sick connections are replaced at most once in the interval")
   func replacementRate() {
     var pool = makePool()
-    #expect(pool.mayReplace(now: time(0)))
-    #expect(!pool.mayReplace(now: time(14_999)))
-    #expect(pool.mayReplace(now: time(15_000)))
+    expect(pool.mayReplace(now: time(0)), true)
+    expect(pool.mayReplace(now: time(14_999)), false)
+    expect(pool.mayReplace(now: time(15_000)), true)
   }
 }
 

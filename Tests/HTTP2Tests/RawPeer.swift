@@ -1,3 +1,4 @@
+import Dispatch
 import EventLoop
 import OpenSSL
 import Operations
@@ -37,20 +38,23 @@ final class RawPeer: Sendable {
 
   init(tls: TLSContext? = nil, manners: Manners = .frames, script: @escaping Script = { _, _ in }) throws {
     let tls = try tls ?? Fixture.server()
-    let portBox = Lock<UInt16>(0)
     let counts = Lock(0)
     self.counts = counts
-    let listening = try Socket.listen(host: "127.0.0.1", port: 0)
-    portBox.withLock { $0 = listening.localAddress?.port ?? 0 }
-    let descriptor = Lock<Socket?>(nil)
-    descriptor.withLock { $0 = listening }
+    let address = Lock<Result<UInt16, any Error>?>(nil)
+    let listening = DispatchSemaphore(value: 0)
     thread = try LoopThread(name: "raw-peer") { loop in
-      guard let socket = descriptor.withLock({ $0.take() }) else { return }
-      let listener = PeerListener(
-        loop: loop, socket: socket, tls: tls, manners: manners, counts: counts, script: script)
-      _ = try? loop.register(socket.descriptor, handler: listener)
+      let port = Result {
+        let socket = try Socket.listen(host: "127.0.0.1", port: 0)
+        let listener = PeerListener(
+          loop: loop, socket: socket, tls: tls, manners: manners, counts: counts, script: script)
+        _ = try loop.register(socket.descriptor, handler: listener)
+        return socket.localAddress?.port ?? 0
+      }
+      address.withLock { $0 = port }
+      listening.signal()
     }
-    port = portBox.withLock { $0 }
+    listening.wait()
+    port = try address.withLock { $0 }?.get() ?? 0
   }
 
   /// Runs `body` on the peer's thread.
@@ -125,6 +129,9 @@ final class PeerConnection: EventHandler {
   private var registration: RegistrationID?
   private var established = false
   private var prefaceSeen = false
+  private var settingsSent = false
+  private var isPaused = false
+  private var settingsOwed = false
   private var input: [UInt8] = []
   private var output: [UInt8] = []
   private(set) var isClosed = false
@@ -160,9 +167,18 @@ final class PeerConnection: EventHandler {
     read()
   }
 
+  /// Reads nothing more from the socket until ``resume()``.
+  func pause() { isPaused = true }
+
+  /// Reads again.
+  func resume() {
+    isPaused = false
+    read()
+  }
+
   private func read() {
     var buffer = [UInt8](repeating: 0, count: 16_384)
-    while !isClosed {
+    while !isClosed, !isPaused {
       switch buffer.withUnsafeMutableBytes({ stream.read(into: $0) }) {
       case .bytes(let count):
         input += buffer[..<count]
@@ -206,7 +222,7 @@ final class PeerConnection: EventHandler {
       requests += 1
       script(.request(stream: stream), self)
     } else {
-      if type == 4, flags & 1 == 0 { send(type: 4, flags: 1, stream: 0) }
+      if type == 4, flags & 1 == 0 { acknowledge() }
       script(.frame(type: type, flags: flags, stream: stream, payload: payload), self)
     }
   }
@@ -248,6 +264,14 @@ extension PeerConnection {
     send(
       type: 4, stream: 0,
       values.flatMap { [UInt8($0.key >> 8), UInt8($0.key & 0xff)] + Self.bytes($0.value) })
+    settingsSent = true
+    if settingsOwed { acknowledge() }
+  }
+
+  /// Acknowledges the client's SETTINGS, but never before our own, which must be the first frame.
+  private func acknowledge() {
+    settingsOwed = !settingsSent
+    if settingsSent { send(type: 4, flags: 1, stream: 0) }
   }
 
   /// A whole answer.

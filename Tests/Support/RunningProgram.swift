@@ -42,6 +42,9 @@ public final class RunningProgram: Sendable {
   /// Standard output so far.
   public var output: String { String(decoding: streams.current.output, as: UTF8.self) }
 
+  /// Standard output so far, when it is no text.
+  public var outputBytes: [UInt8] { streams.current.output }
+
   /// Standard error so far.
   public var errorOutput: String { String(decoding: streams.current.errorOutput, as: UTF8.self) }
 

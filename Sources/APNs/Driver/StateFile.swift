@@ -51,7 +51,9 @@ enum StateFile {
     guard unsafe rename(temporary, path) == 0 else { throw failure(operation, errno) }
   }
 
-  private static func write(_ content: [UInt8], to file: Int32, _ operation: String) throws(StoreError) {
+  private static func write(_ content: [UInt8], to file: Int32, _ operation: String)
+    throws(StoreError)
+  {
     var written = 0
     while written < content.count {
       let rest = Array(content[written...])
@@ -73,9 +75,12 @@ enum StateFile {
     case EACCES, EPERM, EROFS:
       StoreError(
         code: .notAllowed, operation: operation, underlying: reason,
-        remedy: "Let the user of this process write there, or set XDG_STATE_HOME to a directory it owns")
+        remedy:
+          "Let the user of this process write there, or set XDG_STATE_HOME to a directory it owns")
     case ENOSPC, EDQUOT:
-      StoreError(code: .temporary, operation: operation, underlying: reason, remedy: "Free space on the disk")
+      StoreError(
+        code: .temporary, operation: operation, underlying: reason, remedy: "Free space on the disk"
+      )
     default:
       StoreError(
         code: .unavailable, operation: operation, underlying: reason,

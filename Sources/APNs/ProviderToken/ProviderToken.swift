@@ -22,7 +22,8 @@ public struct ProviderToken: Sendable, Hashable, CustomStringConvertible {
   init?(record: ProviderTokenRecord, key: ProviderKeyIdentity) {
     let segments = record.jwt.split(separator: ".", omittingEmptySubsequences: false)
     guard segments.count == 3,
-      record.jwt.hasPrefix(Self.signingInput(teamID: key.teamID, keyID: key.keyID, issuedAt: record.issuedAt)),
+      record.jwt.hasPrefix(
+        Self.signingInput(teamID: key.teamID, keyID: key.keyID, issuedAt: record.issuedAt)),
       Base64URL.decode(segments[2])?.count == 64
     else { return nil }
     self.init(jwt: record.jwt, issuedAt: record.issuedAt)

@@ -13,7 +13,8 @@ struct ProviderTokenFailure: Error, Sendable, Equatable {
 
   static func store(_ error: StoreError) -> ProviderTokenFailure {
     ProviderTokenFailure(
-      message: "the provider token cannot be shared: \(error.operation): \(error.underlying)", remedy: error.remedy,
+      message: "the provider token cannot be shared: \(error.operation): \(error.underlying)",
+      remedy: error.remedy,
       retryAfter: .seconds(error.isTransient ? 1 : 30))
   }
 
@@ -23,12 +24,15 @@ struct ProviderTokenFailure: Error, Sendable, Equatable {
       remedy: "Check the OpenSSL installation and the memory limit", retryAfter: .seconds(30))
   }
 
-  static func refused(_ key: ProviderKey, until: UnixMilliseconds, now: UnixMilliseconds) -> ProviderTokenFailure {
+  static func refused(_ key: ProviderKey, until: UnixMilliseconds, now: UnixMilliseconds)
+    -> ProviderTokenFailure
+  {
     let wait = max(1, (until.value - now.value + 999) / 1000)
     return ProviderTokenFailure(
       message:
         "APNs takes no new provider token of key \(key.keyID) for another \(wait) s (TooManyProviderTokenUpdates)",
-      remedy: "Check whether another program makes provider tokens with the same key; give each its own key",
+      remedy:
+        "Check whether another program makes provider tokens with the same key; give each its own key",
       retryAfter: .seconds(wait))
   }
 }

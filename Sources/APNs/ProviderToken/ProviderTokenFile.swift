@@ -29,6 +29,7 @@ public final class ProviderTokenFile: ProviderTokenStore {
     return nil
   }
 
+  /// See ``PushCore/ProviderTokenStore``; decisions come one after the other.
   public func providerToken(
     of key: ProviderKeyIdentity,
     decide: @escaping @Sendable (ProviderTokenRecord?) throws(StoreError) -> ProviderTokenRecord
@@ -60,7 +61,8 @@ public final class ProviderTokenFile: ProviderTokenStore {
 
   /// The ids may be any text, so the name is a digest of them.
   private static func fileName(of key: ProviderKeyIdentity) -> String {
-    let digest = SHA256.digest(Array("\(key.teamID)\u{0}\(key.keyID)\u{0}".utf8) + key.publicKeySHA256)
+    let digest = SHA256.digest(
+      Array("\(key.teamID)\u{0}\(key.keyID)\u{0}".utf8) + key.publicKeySHA256)
     let hex = digest.prefix(16).map { ($0 < 16 ? "0" : "") + String($0, radix: 16) }.joined()
     return "provider-token-\(hex).json"
   }
@@ -82,6 +84,7 @@ public final class ProviderTokenFile: ProviderTokenStore {
       let issuedAt = value["issued_at"]?.integer
     else { return nil }
     return ProviderTokenRecord(
-      jwt: jwt, issuedAt: issuedAt, refusedUntil: value["refused_until"]?.integer.map { UnixMilliseconds($0) })
+      jwt: jwt, issuedAt: issuedAt,
+      refusedUntil: value["refused_until"]?.integer.map { UnixMilliseconds($0) })
   }
 }

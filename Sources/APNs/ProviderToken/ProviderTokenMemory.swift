@@ -10,6 +10,7 @@ public final class ProviderTokenMemory: ProviderTokenStore {
   /// An empty memory.
   public init() {}
 
+  /// See ``PushCore/ProviderTokenStore``; decisions come one after the other.
   public func providerToken(
     of key: ProviderKeyIdentity,
     decide: @escaping @Sendable (ProviderTokenRecord?) throws(StoreError) -> ProviderTokenRecord

@@ -5,7 +5,7 @@ import PushCore
 ///
 /// The age is that of the `iat` inside the token. The wall clock can step; so where this process has seen the token before, the time
 /// that passed on the monotonic clock counts too, and the greater age decides.
-public struct ProviderTokenPolicy: Sendable {
+public enum ProviderTokenPolicy {
   /// A token of this age is renewed at its next use.
   public static let renewalAge: Duration = .seconds(45 * 60)
   /// APNs refuses tokens older than this.
@@ -53,7 +53,9 @@ public struct ProviderTokenPolicy: Sendable {
   }
 
   /// What to do before a push; `age` nil = there is no token.
-  public static func decide(age: Age?, refusedUntil: UnixMilliseconds?, now: UnixMilliseconds) -> Decision {
+  public static func decide(age: Age?, refusedUntil: UnixMilliseconds?, now: UnixMilliseconds)
+    -> Decision
+  {
     let refusal = effectiveRefusal(refusedUntil, now: now)
     guard let age else { return refusal.map { .wait(until: $0) } ?? .mint }
     if !age.isNegative, age.greatest < renewalAge { return .use }
@@ -70,8 +72,11 @@ public struct ProviderTokenPolicy: Sendable {
   }
 
   /// What to do after ExpiredProviderToken for a token of this age.
-  public static func afterExpired(age: Age, refusedUntil: UnixMilliseconds?, now: UnixMilliseconds) -> ExpiryAnswer {
-    age.allowsMinting && effectiveRefusal(refusedUntil, now: now) == nil ? .mint : .sameTokenOnNewConnection
+  public static func afterExpired(age: Age, refusedUntil: UnixMilliseconds?, now: UnixMilliseconds)
+    -> ExpiryAnswer
+  {
+    age.allowsMinting && effectiveRefusal(refusedUntil, now: now) == nil
+      ? .mint : .sameTokenOnNewConnection
   }
 
   /// Until when no token is made after TooManyProviderTokenUpdates.
@@ -80,7 +85,9 @@ public struct ProviderTokenPolicy: Sendable {
   }
 
   /// A refusal that holds; one further ahead than any can be was written by a clock that was set back since.
-  private static func effectiveRefusal(_ until: UnixMilliseconds?, now: UnixMilliseconds) -> UnixMilliseconds? {
+  private static func effectiveRefusal(_ until: UnixMilliseconds?, now: UnixMilliseconds)
+    -> UnixMilliseconds?
+  {
     guard let until, until > now else { return nil }
     let latest = now.value + minimumInterval.wholeMilliseconds + clockTolerance.wholeMilliseconds
     return until.value <= latest ? until : nil

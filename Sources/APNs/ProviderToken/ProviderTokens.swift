@@ -47,7 +47,8 @@ public final class ProviderTokens: Sendable {
         return previous.token
       }
       let age = Self.age(of: entry.token, entry.ageWhenSeen, entry.seenAt, now, monotonic)
-      let decision = ProviderTokenPolicy.decide(age: age, refusedUntil: entry.refusedUntil, now: now)
+      let decision = ProviderTokenPolicy.decide(
+        age: age, refusedUntil: entry.refusedUntil, now: now)
       return decision == .use ? entry.token : nil
     }
   }
@@ -69,7 +70,9 @@ public final class ProviderTokens: Sendable {
     stopPresentingPrevious(key)
     return try await update(key) { age, refusedUntil, now in
       guard let age else { return .mint }
-      return switch ProviderTokenPolicy.afterExpired(age: age, refusedUntil: refusedUntil, now: now) {
+      return
+        switch ProviderTokenPolicy.afterExpired(age: age, refusedUntil: refusedUntil, now: now)
+      {
       case .mint: .mint
       case .sameTokenOnNewConnection: .use
       }
@@ -79,7 +82,9 @@ public final class ProviderTokens: Sendable {
   }
 
   /// Notes TooManyProviderTokenUpdates for `presented`: nobody mints for 20 minutes, and the token before is presented as long as it lasts.
-  func tooManyUpdates(_ key: ProviderKey, presented: ProviderToken) async throws(ProviderTokenFailure) {
+  func tooManyUpdates(_ key: ProviderKey, presented: ProviderToken)
+    async throws(ProviderTokenFailure)
+  {
     let now = clocks.wallTime()
     let until = ProviderTokenPolicy.refusal(from: now)
     let isNews = entries.withLock { entries in
@@ -95,7 +100,9 @@ public final class ProviderTokens: Sendable {
     do {
       _ = try await store.providerToken(of: key.identity) { stored in
         var record =
-          stored ?? ProviderTokenRecord(jwt: presented.jwt, issuedAt: presented.issuedAt, refusedUntil: nil)
+          stored
+          ?? ProviderTokenRecord(
+            jwt: presented.jwt, issuedAt: presented.issuedAt, refusedUntil: nil)
         record.refusedUntil = until
         return record
       }
@@ -104,16 +111,11 @@ public final class ProviderTokens: Sendable {
     }
   }
 
-  /// Whether `token` is too young to have expired: then a clock is wrong, here or there.
-  func isTooYoungToExpire(_ token: ProviderToken) -> Bool {
-    let age = clocks.wallTime().seconds - token.issuedAt
-    return Duration.seconds(age) < ProviderTokenPolicy.minimumInterval
-  }
-
   // MARK: Store
 
   private typealias Decide =
-    @Sendable (ProviderTokenPolicy.Age?, UnixMilliseconds?, UnixMilliseconds) -> ProviderTokenPolicy.Decision
+    @Sendable (ProviderTokenPolicy.Age?, UnixMilliseconds?, UnixMilliseconds) ->
+    ProviderTokenPolicy.Decision
 
   private func update(
     _ key: ProviderKey, decide: @escaping Decide,
@@ -161,7 +163,9 @@ public final class ProviderTokens: Sendable {
   }
 
   /// The age of a stored token, by the monotonic clock too when it is the one this process knows.
-  private func age(of token: ProviderToken, _ key: ProviderKey, _ now: UnixMilliseconds) -> ProviderTokenPolicy.Age {
+  private func age(of token: ProviderToken, _ key: ProviderKey, _ now: UnixMilliseconds)
+    -> ProviderTokenPolicy.Age
+  {
     let monotonic = clocks.monotonicTime()
     return entries.withLock { entries in
       guard let entry = entries[key.identity], entry.token == token else {
@@ -182,8 +186,10 @@ public final class ProviderTokens: Sendable {
         return
       }
       entries[key.identity] = Entry(
-        token: token, refusedUntil: record.refusedUntil, ageWhenSeen: max(.zero, wallAge), seenAt: monotonic,
-        previous: old.map { .init(token: $0.token, ageWhenSeen: $0.ageWhenSeen, seenAt: $0.seenAt) })
+        token: token, refusedUntil: record.refusedUntil, ageWhenSeen: max(.zero, wallAge),
+        seenAt: monotonic,
+        previous: old.map { .init(token: $0.token, ageWhenSeen: $0.ageWhenSeen, seenAt: $0.seenAt) }
+      )
     }
     return token
   }
@@ -197,9 +203,11 @@ public final class ProviderTokens: Sendable {
   }
 
   private static func age(
-    of token: ProviderToken, _ ageWhenSeen: Duration, _ seenAt: MonotonicTime, _ now: UnixMilliseconds,
+    of token: ProviderToken, _ ageWhenSeen: Duration, _ seenAt: MonotonicTime,
+    _ now: UnixMilliseconds,
     _ monotonic: MonotonicTime
   ) -> ProviderTokenPolicy.Age {
-    ProviderTokenPolicy.Age(wall: wallAge(of: token, now), monotonic: ageWhenSeen + monotonic.since(seenAt))
+    ProviderTokenPolicy.Age(
+      wall: wallAge(of: token, now), monotonic: ageWhenSeen + monotonic.since(seenAt))
   }
 }

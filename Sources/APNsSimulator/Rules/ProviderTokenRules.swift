@@ -1,25 +1,4 @@
-import OpenSSL
 import Operations
-
-/// A key that provider tokens may be signed with.
-public struct ProviderKey: Sendable {
-  /// The `iss` of its tokens.
-  public var teamID: String
-  /// The `kid` of its tokens.
-  public var keyID: String
-  /// What their signatures are verified with.
-  public var publicKey: ES256PublicKey
-  /// The only environment it is good for; nil: both.
-  public var environment: Environment?
-
-  /// A key of a team.
-  public init(teamID: String, keyID: String, publicKey: ES256PublicKey, environment: Environment? = nil) {
-    self.teamID = teamID
-    self.keyID = keyID
-    self.publicKey = publicKey
-    self.environment = environment
-  }
-}
 
 /// The rules of the `authorization` field, and what they have to remember: which tokens each key is used with.
 public struct ProviderTokenRules: Sendable {

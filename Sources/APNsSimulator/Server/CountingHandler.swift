@@ -23,19 +23,17 @@ final class CountingHandler: ServerHandler {
   func received(_ request: ServerRequest, reply: inout ServerReply) {
     var entry = LedgerEntry()
     entry.openStreams = request.openStreams
-    let bytes = request.bytes
     var hasMessageID = false
-    for field in request.fields {
-      let value = bytes.span.extracting(field.value)
-      // Within the fields of this interface the length of the name is enough to tell these three from all others.
-      switch field.name.count {
-      case 5 where bytes[field.name.lowerBound + 1] == UInt8(ascii: "p"):
+    request.forEachField { name, value in
+      // Within the fields of this interface length and one letter tell these three from all others.
+      switch name.count {
+      case 5 where name[1] == UInt8(ascii: "p"):
         entry.device = Self.device(value)
-      case 7 where bytes[field.name.lowerBound] == UInt8(ascii: "a") && !hasMessageID:
+      case 7 where name[0] == UInt8(ascii: "a") && !hasMessageID:
         entry.messageID = Fingerprint.uuid(value)
         reply.addField("apns-id", value)
         hasMessageID = true
-      case 13 where bytes[field.name.lowerBound + 1] == UInt8(ascii: "u"):
+      case 13 where name[1] == UInt8(ascii: "u"):
         entry.providerToken = Fingerprint.of(value, foldingCase: false)
       default: break
       }

@@ -86,14 +86,14 @@ extension PushRequest {
     var scheme = ""
     var path = ""
     var fields: [Field] = []
-    for field in request.fields {
-      let name = String(decoding: request.bytes[field.name], as: UTF8.self)
-      let value = request.bytes[field.value]
+    request.forEachField { nameBytes, valueBytes in
+      let name = String(decoding: Array(copying: nameBytes), as: UTF8.self)
+      let field = Field(name: name, value: Array(copying: valueBytes))
       switch name {
-      case ":method": method = String(decoding: value, as: UTF8.self)
-      case ":scheme": scheme = String(decoding: value, as: UTF8.self)
-      case ":path": path = String(decoding: value, as: UTF8.self)
-      default: fields.append(Field(name: name, value: Array(value)))
+      case ":method": method = field.text
+      case ":scheme": scheme = field.text
+      case ":path": path = field.text
+      default: fields.append(field)
       }
     }
     self.init(
@@ -107,5 +107,14 @@ extension Verdict {
   init(unchecked request: PushRequest) {
     deviceToken = RequestTarget.deviceToken(in: request.path)
     messageID = request.text("apns-id").flatMap { HeaderRules.isUUID($0) ? $0 : nil }
+  }
+}
+
+extension [UInt8] {
+  /// The bytes of a span.
+  fileprivate init(copying bytes: Span<UInt8>) {
+    self.init(capacity: bytes.count) { output in
+      for index in bytes.indices { output.append(bytes[index]) }
+    }
   }
 }

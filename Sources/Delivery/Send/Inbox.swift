@@ -1,10 +1,19 @@
 import Operations
 import PushCore
 
-/// Where answers and wake-ups wait for a lane loop; filled from any thread, emptied by the loop.
+/// Where answers, wake-ups and the order to stop wait for a lane loop; filled from any thread, emptied by the loop.
 final class Inbox: Sendable {
-  private struct State {
+  /// What has come since the last look.
+  struct News {
     var answers: [[PushAnswer]] = []
+    /// Lanes to which work may have come.
+    var lanes: Set<Lane> = []
+    /// Set from the order to stop on: open streams are waited for until then.
+    var stopAt: MonotonicTime?
+  }
+
+  private struct State {
+    var news = News()
     var isSignaled = false
     var waiter: CheckedContinuation<Void, Never>?
   }
@@ -16,14 +25,24 @@ final class Inbox: Sendable {
     signal { $0.answers.append(answers) }
   }
 
+  /// Wakes the loop to look for work of a lane.
+  func wake(_ lane: Lane) {
+    signal { $0.lanes.insert(lane) }
+  }
+
+  /// Orders the loop to stop; the earliest deadline holds.
+  func stop(at deadline: MonotonicTime) {
+    signal { $0.stopAt = min($0.stopAt ?? deadline, deadline) }
+  }
+
   /// Wakes the loop.
   func wake() {
     signal { _ in }
   }
 
-  private func signal(_ change: (inout State) -> Void) {
+  private func signal(_ change: (inout News) -> Void) {
     let waiter = state.withLock { state in
-      change(&state)
+      change(&state.news)
       state.isSignaled = true
       let waiter = state.waiter
       state.waiter = nil
@@ -33,12 +52,12 @@ final class Inbox: Sendable {
   }
 
   /// Takes what has come.
-  func take() -> [[PushAnswer]] {
+  func take() -> News {
     state.withLock { state in
-      let answers = state.answers
-      state.answers.removeAll(keepingCapacity: true)
+      let news = state.news
+      state.news = News(stopAt: news.stopAt)
       state.isSignaled = false
-      return answers
+      return news
     }
   }
 

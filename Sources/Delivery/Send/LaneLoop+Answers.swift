@@ -9,8 +9,7 @@ extension LaneLoop {
   }
 
   /// Settles what was answered since the last turn.
-  func applyAnswers() async {
-    let answers = inbox.take()
+  func apply(_ answers: [[PushAnswer]]) async {
     if answers.isEmpty { return }
     await learnReasons(in: answers)
     noteRefusals(in: answers)

@@ -20,9 +20,9 @@ extension LaneLoop {
     if run.isCanceled { return await settleRest(run, as: .canceled) }
     if now >= run.deadline { return await settleRest(run, as: .expired) }
     guard now < run.leaseEnds else { return false }
-    if leavesLane(run) { return false }
     if moveHeldAway(run) { return false }
     hand(run, at: now)
+    if leavesLane(run) { return false }
     guard run.waiting.isEmpty, !run.progress.walkHasEnded, inFlight + configuration.window <= configuration.capacity
     else { return false }
     return await walk(run)

@@ -150,11 +150,17 @@ extension ClientConnection {
 
 extension ClientConnection {
   func ready(_ readiness: Readiness) {
+    let wasBlocked = isBlocked
     if readiness.contains(.writable) { isBlocked = false }
     switch stage {
     case .handshaking(let stream): shakeHands(stream)
     case .open:
       read()
+      if wasBlocked, !isBlocked {
+        pump(all: false)
+        // There is room for streams again.
+        origin.progressed(self)
+      }
       if !isClosed { origin.markDirty(self) }
     case .connecting, .closed: return
     }
@@ -210,7 +216,7 @@ extension ClientConnection {
         return
       }
     }
-    if all, session.isOver {
+    if all, !isClosing, session.isOver {
       lose(
         HTTP2Failure(
           .protocolError, endpoint: origin.endpoint,
@@ -229,10 +235,7 @@ extension ClientConnection {
     session.now = now.nanoseconds
     session.cancelExpired()
     if let drainDeadline, drainDeadline <= now {
-      let text = session.goAway.map { " after \($0.summary)" } ?? ""
-      lose(
-        HTTP2Failure(.connectionLost, endpoint: origin.endpoint, reason: "no answer before the connection's end\(text)")
-      )
+      finish(origin.drainedFailure(session))
       return
     }
     if let pingDeadline {

@@ -142,6 +142,13 @@ extension OriginEngine {
     HTTP2Failure(.closing, endpoint: endpoint, reason: "the client is being closed")
   }
 
+  /// Why a request on a draining connection has no answer.
+  func drainedFailure(_ session: ClientSession) -> HTTP2Failure {
+    if isClosing { return closingFailure }
+    let text = session.goAway.map { " after \($0.summary)" } ?? ""
+    return HTTP2Failure(.connectionLost, endpoint: endpoint, reason: "no answer before the connection's end\(text)")
+  }
+
   private func refusal(_ session: ClientSession) -> HTTP2Failure {
     if let goAway = session.goAway { return HTTP2Failure(.goaway, endpoint: endpoint, reason: goAway.summary) }
     return HTTP2Failure(.refusedStream, endpoint: endpoint, reason: "the peer refused the request again and again")
@@ -226,6 +233,7 @@ extension OriginEngine {
     connections.removeAll { $0 === connection }
     _ = pool.ended(connection.number, answered: false, intended: true, now: now, random: 0)
     tell(connection, .closed(nil))
+    if !connectWaiters.isEmpty, connections.isEmpty { connect() }
   }
 
   private func drain(_ connection: ClientConnection, _ reason: String) {

@@ -12,53 +12,67 @@ internal import CNghttp2
   /// Violations since the list was last emptied.
   var violations: [ServerViolation] = []
   /// How many streams are open.
-  private(set) var openStreams = 0
+  var openStreams: Int { unsafe context.pointee.openStreams }
 
   private let configuration: ServerConfiguration
   private let raw: OpaquePointer
-  private let nameValues = UnsafeMutablePointer<nghttp2_nv>.allocate(capacity: ServerReply.fieldLimit + 1)
-  /// Every request object made for this connection: they live as long as the session that points to them.
+  private let context: UnsafeMutablePointer<CallbackContext>
+  private let nameValues: UnsafeMutablePointer<nghttp2_nv>
+  /// Every request object made for this connection: they live as long as the library's session, which points to them.
   private var requests: [ServerRequest] = []
   private var idle: [ServerRequest] = []
-  /// The request whose header block or body is coming in.
-  private var current: ServerRequest?
+  /// The bytes last received broke a rule that is among the violations: a GOAWAY for it is no second one.
+  private var hasNotedError = false
+  /// The server's owner asked for a GOAWAY, whatever its error code.
+  private var saysGoAway = false
 
-  /// A session that has its first SETTINGS queued. Nil only when memory is out.
+  /// A session that has its first SETTINGS queued. Nil only when memory is out or a setting's value is not allowed.
   init?(connection: UInt64, listener: Int, configuration: ServerConfiguration) {
     self.connection = connection
     self.listener = listener
     self.configuration = configuration
-    var callbacks: OpaquePointer?
-    var options: OpaquePointer?
-    var session: OpaquePointer?
-    guard unsafe nghttp2_session_callbacks_new(&callbacks) == 0, unsafe nghttp2_option_new(&options) == 0 else {
-      unsafe nghttp2_session_callbacks_del(callbacks)
-      return nil
-    }
-    defer {
-      unsafe nghttp2_session_callbacks_del(callbacks)
-      unsafe nghttp2_option_del(options)
-    }
-    unsafe Self.install(callbacks)
-    // Closed streams are of no use here: priorities are not served.
-    unsafe nghttp2_option_set_no_closed_streams(options, 1)
-    guard unsafe nghttp2_session_server_new2(&session, callbacks, nil, options) == 0, let session = unsafe session
-    else {
+    unsafe context = .allocate(capacity: 1)
+    unsafe context.initialize(to: CallbackContext())
+    unsafe nameValues = .allocate(capacity: ServerReply.fieldLimit + 1)
+    guard let session = unsafe Self.makeSession(context) else {
+      unsafe context.deallocate()
+      unsafe nameValues.deallocate()
       return nil
     }
     unsafe raw = session
-    unsafe nghttp2_session_set_user_data(session, Unmanaged.passUnretained(self).toOpaque())
+    unsafe context.pointee.session = Unmanaged.passUnretained(self)
     let limit = ServerSetting.maxHeaderListSize(UInt32(clamping: configuration.headerListLimitBytes))
     guard submit(settings: configuration.settings + [limit]) else { return nil }
   }
 
+  private static func makeSession(_ context: UnsafeMutablePointer<CallbackContext>) -> OpaquePointer? {
+    var callbacks: OpaquePointer?
+    var options: OpaquePointer?
+    var session: OpaquePointer?
+    defer {
+      // Both take nil too.
+      unsafe nghttp2_session_callbacks_del(callbacks)
+      unsafe nghttp2_option_del(options)
+    }
+    guard unsafe nghttp2_session_callbacks_new(&callbacks) == 0, unsafe nghttp2_option_new(&options) == 0 else {
+      return nil
+    }
+    unsafe install(callbacks)
+    // Closed streams are of no use here: priorities are not served.
+    unsafe nghttp2_option_set_no_closed_streams(options, 1)
+    guard unsafe nghttp2_session_server_new2(&session, callbacks, context, options) == 0 else { return nil }
+    return unsafe session
+  }
+
   deinit {
     unsafe nghttp2_session_del(raw)
+    unsafe context.deallocate()
     unsafe nameValues.deallocate()
   }
 
   /// Takes bytes from the client. False: the connection can only be closed.
   func receive(_ input: ServerInput, byteCount: Int) -> Bool {
+    hasNotedError = false
     let bytes = unsafe input.bytes(byteCount)
     return unsafe nghttp2_session_mem_recv(raw, bytes.baseAddress, bytes.count) >= 0
   }
@@ -87,6 +101,7 @@ internal import CNghttp2
 
   /// Queues GOAWAY; `lastStream` nil names the last stream that was taken up.
   func submitGoAway(lastStream: Int32?, errorCode: UInt32, debugData: [UInt8]) {
+    saysGoAway = true
     let last = unsafe lastStream ?? nghttp2_session_get_last_proc_stream_id(raw)
     // It fails for lack of memory or a stream id above an earlier GOAWAY's: then there is nothing to add to that one.
     _ = unsafe nghttp2_submit_goaway(
@@ -95,8 +110,8 @@ internal import CNghttp2
 
   /// Queues the outcome of the request's reply, unless the client has closed the stream.
   func submitOutcome(of request: ServerRequest) {
-    request.state = .answered
-    guard !request.isGone else { return recycle(request) }
+    unsafe request.slot.pointee.state = .answered
+    guard unsafe !request.slot.pointee.isGone else { return recycle(request) }
     switch request.reply.outcome {
     case .answer: submitAnswer(to: request)
     case .reset(let errorCode): reset(request, errorCode)
@@ -133,7 +148,7 @@ internal import CNghttp2
       return unsafe nghttp2_submit_response(raw, request.stream, nameValues, count, nil)
     }
     var provider = unsafe nghttp2_data_provider()
-    unsafe provider.source.ptr = Unmanaged.passUnretained(request).toOpaque()
+    unsafe provider.source.ptr = UnsafeMutableRawPointer(request.slot)
     unsafe provider.read_callback = readBody
     return unsafe nghttp2_submit_response(raw, request.stream, nameValues, count, &provider)
   }
@@ -160,146 +175,68 @@ internal import CNghttp2
 
 // What the callbacks do: note it, and nothing else.
 extension NGHTTP2ServerSession {
-  fileprivate func beginHeaders(_ stream: Int32, isRequest: Bool) {
-    guard isRequest else {
-      // Trailers: the request stays the one it is, and the fields are dropped.
-      current = nil
-      return
-    }
+  func beginRequest(_ stream: Int32) {
     let request = idle.popLast() ?? makeRequest()
-    request.begin(connection: connection, listener: listener, stream: stream)
-    openStreams += 1
-    current = request
-    unsafe nghttp2_session_set_stream_user_data(raw, stream, Unmanaged.passUnretained(request).toOpaque())
+    unsafe request.slot.pointee.begin(stream: stream)
+    unsafe context.pointee.openStreams += 1
+    unsafe context.pointee.current = request.slot
+    unsafe nghttp2_session_set_stream_user_data(raw, stream, request.slot)
   }
 
   private func makeRequest() -> ServerRequest {
-    let request = ServerRequest()
+    let request = ServerRequest(connection: connection, listener: listener, configuration: configuration)
     requests.append(request)
     return request
   }
 
-  fileprivate func field(_ name: UnsafeBufferPointer<UInt8>, _ value: UnsafeBufferPointer<UInt8>) {
-    guard let request = current else { return }
-    // 32 bytes of overhead for each field: RFC 9113 section 6.5.2.
-    request.headerListByteCount += name.count + value.count + 32
-    guard request.headerListByteCount <= configuration.headerListLimitBytes else { return }
-    let start = request.bytes.count
-    unsafe request.bytes.append(contentsOf: name)
-    let middle = request.bytes.count
-    unsafe request.bytes.append(contentsOf: value)
-    request.fields.append(
-      ServerField(start: Int32(start), middle: Int32(middle), end: Int32(request.bytes.count)))
+  func endRequest(_ slot: UnsafeMutablePointer<ServerStreamSlot>) {
+    guard unsafe slot.pointee.state == .receiving, let request = unsafe slot.pointee.request else { return }
+    unsafe slot.pointee.state = .waiting
+    unsafe slot.pointee.openStreams = openStreams
+    unsafe complete.append(request.takeUnretainedValue())
   }
 
-  fileprivate func data(_ stream: Int32, _ bytes: UnsafeBufferPointer<UInt8>) {
-    guard let request = request(of: stream) else { return }
-    request.bodyByteCount += bytes.count
-    let room = configuration.bodyLimitBytes - request.body.count
-    unsafe request.body.append(contentsOf: bytes.prefix(room))
+  func closeStream(_ slot: UnsafeMutablePointer<ServerStreamSlot>) {
+    unsafe context.pointee.openStreams -= 1
+    if unsafe slot == context.pointee.current { unsafe context.pointee.current = nil }
+    if unsafe slot.pointee.state == .waiting {
+      unsafe slot.pointee.isGone = true
+    } else if let request = unsafe slot.pointee.request {
+      unsafe recycle(request.takeUnretainedValue())
+    }
   }
 
-  fileprivate func endStream(_ stream: Int32) {
-    guard let request = request(of: stream), request.state == .receiving else { return }
-    request.state = .waiting
-    request.openStreams = openStreams
-    complete.append(request)
-  }
-
-  fileprivate func closeStream(_ stream: Int32) {
-    guard let request = request(of: stream) else { return }
-    openStreams -= 1
-    if request === current { current = nil }
-    if request.state == .waiting { request.isGone = true } else { recycle(request) }
-  }
-
-  fileprivate func invalidFrame(_ isRequest: Bool, _ error: Int32) {
+  func invalidFrame(isRequest: Bool, _ error: Int32) {
     if error == NGHTTP2_ERR_REFUSED_STREAM.rawValue {
       violations.append(.streamsBeforeSettings)
-    } else if isRequest, openStreams >= acknowledgedStreamLimit {
-      violations.append(.concurrentStreams)
-    } else {
-      violations.append(.protocolError)
+      return
     }
+    hasNotedError = true
+    violations.append(isRequest && openStreams >= acknowledgedStreamLimit ? .concurrentStreams : .protocolError)
+  }
+
+  /// The library says GOAWAY by itself only when the client broke a rule; not every such case is an invalid frame to it.
+  func sentGoAway(errorCode: UInt32) {
+    guard errorCode != NGHTTP2_NO_ERROR.rawValue, !hasNotedError, !saysGoAway else { return }
+    hasNotedError = true
+    violations.append(.protocolError)
   }
 
   private var acknowledgedStreamLimit: Int {
     unsafe Int(nghttp2_session_get_local_settings(raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
   }
 
-  private func request(of stream: Int32) -> ServerRequest? {
-    if let current, current.stream == stream { return current }
-    guard let pointer = unsafe nghttp2_session_get_stream_user_data(raw, stream) else { return nil }
-    return unsafe Unmanaged<ServerRequest>.fromOpaque(pointer).takeUnretainedValue()
-  }
-
   private func recycle(_ request: ServerRequest) {
     request.reply.clear()
     idle.append(request)
   }
-
-  private static func install(_ callbacks: OpaquePointer?) {
-    unsafe nghttp2_session_callbacks_set_on_begin_headers_callback(callbacks) { _, frame, context in
-      guard let frame = unsafe frame, let session = unsafe session(context) else { return 0 }
-      let isRequest = unsafe frame.pointee.headers.cat == NGHTTP2_HCAT_REQUEST
-      unsafe session.beginHeaders(frame.pointee.hd.stream_id, isRequest: isRequest)
-      return 0
-    }
-    unsafe nghttp2_session_callbacks_set_on_header_callback(callbacks) {
-      _, _, name, nameLength, value, valueLength, _, context in
-      unsafe session(context)?.field(
-        UnsafeBufferPointer(start: name, count: nameLength), UnsafeBufferPointer(start: value, count: valueLength))
-      return 0
-    }
-    unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks) { _, _, stream, data, length, context in
-      unsafe session(context)?.data(stream, UnsafeBufferPointer(start: data, count: length))
-      return 0
-    }
-    unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { _, frame, context in
-      guard let header = unsafe frame?.pointee.hd, header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 else {
-        return 0
-      }
-      if header.type == NGHTTP2_HEADERS.rawValue || header.type == NGHTTP2_DATA.rawValue {
-        unsafe session(context)?.endStream(header.stream_id)
-      }
-      return 0
-    }
-    unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { _, stream, _, context in
-      unsafe session(context)?.closeStream(stream)
-      return 0
-    }
-    unsafe nghttp2_session_callbacks_set_on_invalid_frame_recv_callback(callbacks) { _, frame, error, context in
-      guard let frame = unsafe frame, let session = unsafe session(context) else { return 0 }
-      let isRequest = unsafe frame.pointee.hd.type == NGHTTP2_HEADERS.rawValue
-      session.invalidFrame(isRequest, error)
-      return 0
-    }
-  }
 }
 
-/// The session behind a callback's context: it owns the library's session, so it lives.
-private func session(_ context: UnsafeMutableRawPointer?) -> NGHTTP2ServerSession? {
-  guard let context = unsafe context else { return nil }
-  return unsafe Unmanaged<NGHTTP2ServerSession>.fromOpaque(context).takeUnretainedValue()
-}
-
-/// Gives the library the next piece of a reply's body.
-private func readBody(
-  _: OpaquePointer?, _: Int32, _ buffer: UnsafeMutablePointer<UInt8>?, _ length: Int,
-  _ flags: UnsafeMutablePointer<UInt32>?, _ source: UnsafeMutablePointer<nghttp2_data_source>?,
-  _: UnsafeMutableRawPointer?
-) -> Int {
-  guard let pointer = unsafe source?.pointee.ptr, let buffer = unsafe buffer, let flags = unsafe flags else {
-    return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue)
-  }
-  let request = unsafe Unmanaged<ServerRequest>.fromOpaque(pointer).takeUnretainedValue()
-  let body = request.reply.body
-  let count = min(length, body.count - request.sentByteCount)
-  unsafe body.withUnsafeBufferPointer { bytes in
-    guard let start = bytes.baseAddress else { return }
-    unsafe buffer.update(from: start + request.sentByteCount, count: count)
-  }
-  request.sentByteCount += count
-  if request.sentByteCount == body.count { unsafe flags.pointee |= NGHTTP2_DATA_FLAG_EOF.rawValue }
-  return count
+/// What the callbacks reach through the library's context pointer. It lives as long as its session, which owns the
+/// library's session.
+@unsafe struct CallbackContext {
+  var session: Unmanaged<NGHTTP2ServerSession>?
+  /// The stream whose fields or body are coming in.
+  var current: UnsafeMutablePointer<ServerStreamSlot>?
+  var openStreams = 0
 }

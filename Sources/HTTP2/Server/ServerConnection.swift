@@ -100,7 +100,7 @@ final class ServerConnection: EventHandler {
     let requests = session.complete
     session.complete.removeAll(keepingCapacity: true)
     for request in requests {
-      if request.headerListByteCount > server.configuration.headerListLimitBytes {
+      if request.isHeaderListTooLarge {
         request.reply.status = 431
         server.handler.violated(.headerListSize, connection: id)
       } else {
@@ -163,6 +163,7 @@ final class ServerConnection: EventHandler {
     isBlocked = false
     while true {
       guard session.fill(output) else { return close() }
+      report(session)
       if output.isEmpty { break }
       switch output.send(to: stream) {
       case .sent: continue

@@ -17,7 +17,7 @@ public final class ES256PrivateKey: Sendable {
     defer { unsafe OPENSSL_cleanse(&der, der.count) }
     ERR_clear_error()
     let key = unsafe encoding == .pkcs8 ? Self.decodePKCS8(der) : Self.decodeSEC1(der)
-    guard let key = unsafe key else { throw .damaged(OpenSSLErrors.drain() ?? "it is no private key") }
+    guard let key = unsafe key else { throw .damaged(TLSError.drainQueue() ?? "it is no private key") }
     ERR_clear_error()
     unsafe try self.init(KeyHandle(owning: key))
   }
@@ -32,7 +32,7 @@ public final class ES256PrivateKey: Sendable {
       ERR_clear_error()
       throw .mismatchedPublicKey
     }
-    guard let der = handle.publicKeyDER else { throw .unusable(OpenSSLErrors.drain() ?? "no public half") }
+    guard let der = handle.publicKeyDER else { throw .unusable(TLSError.drainQueue() ?? "no public half") }
     self.handle = handle
     publicKeyDER = der
     publicKey = ES256PublicKey(handle)
@@ -103,7 +103,7 @@ public final class ES256PublicKey: Sendable {
       var position = buffer.baseAddress
       return unsafe d2i_PUBKEY(nil, &position, buffer.count)
     }
-    guard let key = unsafe key else { throw .damaged(OpenSSLErrors.drain() ?? "it is no public key") }
+    guard let key = unsafe key else { throw .damaged(TLSError.drainQueue() ?? "it is no public key") }
     let handle = unsafe KeyHandle(owning: key)
     guard let curve = handle.curve else { throw .otherAlgorithm(handle.algorithm) }
     guard curve == Self.curve else { throw .otherCurve(curve) }

@@ -15,7 +15,7 @@ public struct CryptoError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// Takes what OpenSSL's queue of this thread says.
   static func drainingQueue(_ operation: String) -> CryptoError {
-    CryptoError(operation: operation, underlying: OpenSSLErrors.drain() ?? "no reason given")
+    CryptoError(operation: operation, underlying: TLSError.drainQueue() ?? "no reason given")
   }
 
   /// The whole story in one line; safe to show anyone.
@@ -42,24 +42,5 @@ public enum ConstantTime {
   /// Whether both hold the same bytes; different lengths are told apart at once.
   public static func areEqual(_ left: [UInt8], _ right: [UInt8]) -> Bool {
     unsafe left.count == right.count && CRYPTO_memcmp(left, right, left.count) == 0
-  }
-}
-
-enum OpenSSLErrors {
-  /// Takes the texts of this thread's error queue, first cause first; nil when it is empty. They name functions and reasons, never data.
-  static func drain() -> String? {
-    var texts: [String] = []
-    while true {
-      let code = ERR_get_error()
-      guard code != 0 else { break }
-      let text =
-        if let reason = unsafe ERR_reason_error_string(code) {
-          unsafe String(cString: reason)
-        } else {
-          "error 0x\(String(code, radix: 16))"
-        }
-      if !texts.contains(text) { texts.append(text) }
-    }
-    return texts.isEmpty ? nil : texts.joined(separator: ", ")
   }
 }

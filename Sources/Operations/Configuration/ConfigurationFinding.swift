@@ -1,5 +1,5 @@
 /// Something wrong, or doubtful, in the settings.
-public struct ConfigurationFinding: Sendable, Equatable, CustomStringConvertible {
+public struct ConfigurationFinding: Error, Sendable, Equatable, CustomStringConvertible {
   /// How bad it is.
   public enum Severity: String, Sendable {
     /// Nothing can start with it.

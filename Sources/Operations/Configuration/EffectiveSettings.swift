@@ -44,6 +44,16 @@ public struct EffectiveSettings: Sendable {
     }.joined(separator: "\n")
   }
 
+  /// The settings of this version with their defaults and meanings, as a Markdown table for README.
+  public static var reference: String {
+    let rows = Settings.all.filter { $0.laterDefault == nil }.map { setting in
+      var writer = JSONWriter()
+      setting.write(Configuration(), &writer)
+      return "| `\(setting.name)` | `\(writer.text)` | \(setting.help) |"
+    }
+    return (["| setting | default | meaning |", "|---|---|---|"] + rows).joined(separator: "\n")
+  }
+
   /// Writes one object: each name with `value` and `source`.
   public func write(to writer: inout JSONWriter) {
     writer.object { writer in

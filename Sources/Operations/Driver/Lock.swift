@@ -5,7 +5,7 @@
   ///
   /// This form stands on pthread_mutex_t, which ThreadSanitizer understands; it is chosen by `-DPTHREAD_LOCK`. Never held
   /// across `await` or a C call that can call back.
-  public final class Lock<Value>: @unchecked Sendable {  // protected by `mutex`; ThreadSanitizer checks
+  @safe public final class Lock<Value>: @unchecked Sendable {  // protected by `mutex`; ThreadSanitizer checks
     private let mutex = UnsafeMutablePointer<pthread_mutex_t>.allocate(capacity: 1)
     private var value: Value
 

@@ -20,6 +20,9 @@ enum SignalMask {
     return number
   }
 
+  /// Whether the signal is the one that daemons read their settings again for.
+  static func asksToReload(_ number: Int32) -> Bool { number == SIGHUP }
+
   /// Lets a signal do what it does to a process that does not catch it; returns when that is nothing (under nohup).
   static func deliverAsUsual(_ number: Int32) {
     var set = sigset_t()

@@ -1,5 +1,3 @@
-import Glibc
-
 /// SIGTERM, SIGINT and SIGHUP as events of the program. Process-wide, as signals are.
 ///
 /// They are blocked before any other thread exists, and the main thread waits for them (see ``Command/main(version:)``). A
@@ -35,7 +33,7 @@ public enum Signals {
   static func run() -> Never {
     while true {
       let number = SignalMask.wait()
-      switch action(for: number == SIGHUP ? .reload : .stop) {
+      switch action(for: SignalMask.asksToReload(number) ? .reload : .stop) {
       case .handedOut: continue
       case .nobodyListens: SignalMask.deliverAsUsual(number)
       case .end: SignalMask.end(.interrupted)

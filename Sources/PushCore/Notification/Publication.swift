@@ -12,7 +12,10 @@ public struct Target: Sendable, Equatable {
   public var everyone: Bool
 
   /// A target by its parts.
-  public init(interests: [String] = [], users: [String] = [], tokens: [DeviceToken] = [], everyone: Bool = false) {
+  public init(
+    interests: [String] = [], users: [String] = [], tokens: [DeviceToken] = [],
+    everyone: Bool = false
+  ) {
     self.interests = interests
     self.users = users
     self.tokens = tokens
@@ -31,6 +34,18 @@ public enum Deadline: Sendable, Equatable {
   case at(UnixMilliseconds)
   /// `apns-expiration: 0`: one attempt, within 60 seconds.
   case immediate
+
+  /// How long the one attempt of ``immediate`` may take.
+  public static let immediateLifetime: Duration = .seconds(60)
+
+  /// The wall-clock time of the deadline of a notification that may be sent from `start` on.
+  public func time(from start: UnixMilliseconds) -> UnixMilliseconds {
+    switch self {
+    case .after(let duration): UnixMilliseconds(start.value + duration.wholeMilliseconds)
+    case .at(let time): time
+    case .immediate: UnixMilliseconds(start.value + Self.immediateLifetime.wholeMilliseconds)
+    }
+  }
 }
 
 /// What makes a repeated enqueue the same enqueue.
@@ -52,6 +67,9 @@ public struct IdempotencyKey: Sendable, Equatable {
 
 /// A notification that was checked and may be stored: nothing in it can be refused by our own rules any more.
 public struct Publication: Sendable, Equatable {
+  /// How long a notification lives when its sender says nothing.
+  public static let defaultLifetime: Duration = .seconds(86_400)
+
   /// The topic with its suffix.
   public var topic: String
   /// Whom it is for.
@@ -77,9 +95,12 @@ public struct Publication: Sendable, Equatable {
 
   /// A publication by its parts.
   public init(
-    topic: String, target: Target, environment: Environment? = nil, defaultEnvironment: Environment = .production,
-    payload: [UInt8], headers: PushHeaders, lane: Lane, deadline: Deadline = .after(.seconds(86_400)),
-    sendAt: UnixMilliseconds? = nil, reachesUnverifiedUsers: Bool = false, idempotencyKey: IdempotencyKey? = nil
+    topic: String, target: Target, environment: Environment? = nil,
+    defaultEnvironment: Environment = .production,
+    payload: [UInt8], headers: PushHeaders, lane: Lane,
+    deadline: Deadline = .after(defaultLifetime),
+    sendAt: UnixMilliseconds? = nil, reachesUnverifiedUsers: Bool = false,
+    idempotencyKey: IdempotencyKey? = nil
   ) {
     self.topic = topic
     self.target = target

@@ -3,7 +3,7 @@ import JSON
 /// The headers of a notification that are the same for each of its devices, as the store keeps them.
 ///
 /// The topic stands with the app, `apns-expiration` follows from the notification's deadline, `apns-id` from notification and
-/// device, `authorization` from the credential.
+/// device unless the sender chose it, `authorization` from the credential.
 public struct PushHeaders: Sendable, Equatable {
   /// `apns-push-type`, always sent.
   public var pushType: PushType
@@ -13,13 +13,20 @@ public struct PushHeaders: Sendable, Equatable {
   public var collapseID: String?
   /// Whether `apns-expiration: 0` is sent: one attempt, never stored by APNs.
   public var expiresImmediately: Bool
+  /// `apns-id` when the sender chose it, for a push to one device; nil: it follows from notification and device.
+  public var apnsID: String?
 
   /// The headers by their values.
-  public init(pushType: PushType, priority: Priority, collapseID: String? = nil, expiresImmediately: Bool = false) {
+  public init(
+    pushType: PushType, priority: Priority, collapseID: String? = nil,
+    expiresImmediately: Bool = false,
+    apnsID: String? = nil
+  ) {
     self.pushType = pushType
     self.priority = priority
     self.collapseID = collapseID
     self.expiresImmediately = expiresImmediately
+    self.apnsID = apnsID
   }
 
   /// The stored form: a small JSON object.
@@ -30,6 +37,7 @@ public struct PushHeaders: Sendable, Equatable {
       $0.member("priority", priority.rawValue)
       if let collapseID { $0.member("collapse_id", collapseID) }
       if expiresImmediately { $0.member("expiration", 0) }
+      if let apnsID { $0.member("apns_id", apnsID) }
     }
     return writer.bytes
   }
@@ -39,10 +47,11 @@ public struct PushHeaders: Sendable, Equatable {
     // An unreadable row is reported by the caller with its notification id; the parser's position would not help.
     guard let value = try? JSONValue(parsing: encoded),
       let pushType = value["push_type"]?.string.flatMap(PushType.init(rawValue:)),
-      let priority = value["priority"]?.integer.flatMap({ UInt8(exactly: $0) }).flatMap(Priority.init(rawValue:))
+      let priority = value["priority"]?.integer.flatMap({ UInt8(exactly: $0) }).flatMap(
+        Priority.init(rawValue:))
     else { return nil }
     self.init(
       pushType: pushType, priority: priority, collapseID: value["collapse_id"]?.string,
-      expiresImmediately: value["expiration"]?.integer == 0)
+      expiresImmediately: value["expiration"]?.integer == 0, apnsID: value["apns_id"]?.string)
   }
 }

@@ -13,7 +13,9 @@ struct KeyLoadingTests {
     return try ES256PrivateKey(pem: try KeyFile(path: try Fixture.path("keys/\(file)")).bytes)
   }
 
-  @Test("every key file of the case table is accepted or refused as the table says", arguments: Case.all("key-"))
+  @Test(
+    "every key file of the case table is accepted or refused as the table says",
+    arguments: Case.all("key-"))
   func caseTable(row: Case) throws {
     guard row.file != "key-path-missing.env" else { return }
     switch row.outcome {
@@ -52,7 +54,8 @@ struct KeyLoadingTests {
     ("key-encrypted-sec1.pem", .encrypted, "encrypted with a password"),
   ]
 
-  @Test("a refusal says what was given and what to do, and shows no byte of it", arguments: refusals)
+  @Test(
+    "a refusal says what was given and what to do, and shows no byte of it", arguments: refusals)
   func refusal(file: String, code: PrivateKeyError.Code, words: String) throws {
     let error = try #require(throws: PrivateKeyError.self) { try Self.load(file) }
 
@@ -89,7 +92,9 @@ struct KeyLoadingTests {
     defer { try? FileManager.default.removeItem(atPath: path) }
     let content = Data(try Fixture.bytes("keys/key-good.p8"))
     for (mode, expected) in [(0o600, false), (0o640, true), (0o604, true)] {
-      #expect(FileManager.default.createFile(atPath: path, contents: content, attributes: [.posixPermissions: mode]))
+      #expect(
+        FileManager.default.createFile(
+          atPath: path, contents: content, attributes: [.posixPermissions: mode]))
       #expect(try KeyFile(path: path).isReadableByOthers == expected)
     }
   }
@@ -123,7 +128,9 @@ struct KeyLoadingTests {
   func everyPrefix() throws {
     let good = try Fixture.bytes("keys/AuthKey_TESTKEY001.p8")
     for count in 0..<(good.count - 1) {
-      #expect(throws: PrivateKeyError.self) { _ = try ES256PrivateKey(pem: Array(good.prefix(count))) }
+      #expect(throws: PrivateKeyError.self) {
+        _ = try ES256PrivateKey(pem: Array(good.prefix(count)))
+      }
     }
   }
 }

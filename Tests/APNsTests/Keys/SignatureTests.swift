@@ -15,7 +15,8 @@ struct SignatureTests {
   func vectors(row: [String]) throws {
     let publicKey = try ES256PrivateKey(pem: try Fixture.bytes("keys/key-good.p8")).publicKey
     let input = Array(
-      "eyJhbGciOiJFUzI1NiIsImtpZCI6IkFCQzEyM0RFRkcifQ.eyJpc3MiOiJERUYxMjNHSElKIiwiaWF0IjoxNzAwMDAwMDAwfQ".utf8)
+      "eyJhbGciOiJFUzI1NiIsImtpZCI6IkFCQzEyM0RFRkcifQ.eyJpc3MiOiJERUYxMjNHSElKIiwiaWF0IjoxNzAwMDAwMDAwfQ"
+        .utf8)
     let raw = try #require(Base64URL.decode(row[3]))
 
     #expect(raw == (try bytes(hex: row[2])))
@@ -81,14 +82,17 @@ struct SignatureTests {
   func digests() throws {
     let abc = Array("abc".utf8)
     #expect(
-      SHA256.digest(abc) == (try bytes(hex: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")))
+      SHA256.digest(abc)
+        == (try bytes(hex: "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad")))
     #expect(
-      SHA256.digest([]) == (try bytes(hex: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")))
+      SHA256.digest([])
+        == (try bytes(hex: "e3b0c44298fc1c149afbf4c8996fb92427ae41e4649b934ca495991b7852b855")))
     let hasher = SHA1()
     for _ in 0..<3 {
       let digest = hasher.digest(of: abc.span)
       #expect(
-        digest.indices.map { digest[$0] } == (try bytes(hex: "a9993e364706816aba3e25717850c26c9cd0d89d")))
+        digest.indices.map { digest[$0] }
+          == (try bytes(hex: "a9993e364706816aba3e25717850c26c9cd0d89d")))
     }
   }
 

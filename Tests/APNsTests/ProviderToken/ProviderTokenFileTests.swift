@@ -8,26 +8,34 @@ import Testing
 
 @Suite("Provider tokens in files of the user", .timeLimit(.minutes(1)))
 final class ProviderTokenFileTests {
-  private let directory = FileManager.default.temporaryDirectory.appending(path: "pushrelay-\(UUID())/state/pushrelay")
-    .path
-  private let key = ProviderKeyIdentity(teamID: "TESTTEAM01", keyID: "../../etc", publicKeySHA256: [1, 2, 3])
+  private let directory = FileManager.default.temporaryDirectory.appending(
+    path: "pushrelay-\(UUID())/state/pushrelay"
+  )
+  .path
+  private let key = ProviderKeyIdentity(
+    teamID: "TESTTEAM01", keyID: "../../etc", publicKeySHA256: [1, 2, 3])
 
   deinit {
     let root = URL(filePath: directory).deletingLastPathComponent().deletingLastPathComponent()
     try? FileManager.default.removeItem(at: root)
   }
 
-  private var store: ProviderTokenFile { ProviderTokenFile(directory: directory, clocks: SystemClocks()) }
+  private var store: ProviderTokenFile {
+    ProviderTokenFile(directory: directory, clocks: SystemClocks())
+  }
 
   private func mode(_ path: String) throws -> Int {
     try #require(try FileManager.default.attributesOfItem(atPath: path)[.posixPermissions] as? Int)
   }
 
-  private func files() throws -> [String] { try FileManager.default.contentsOfDirectory(atPath: directory).sorted() }
+  private func files() throws -> [String] {
+    try FileManager.default.contentsOfDirectory(atPath: directory).sorted()
+  }
 
   @Test("what one process stored another reads, in files for the user alone")
   func roundTrip() async throws {
-    let record = ProviderTokenRecord(jwt: "a.b.c", issuedAt: 1_767_225_600, refusedUntil: UnixMilliseconds(5))
+    let record = ProviderTokenRecord(
+      jwt: "a.b.c", issuedAt: 1_767_225_600, refusedUntil: UnixMilliseconds(5))
     let written = try await store.providerToken(of: key) { stored in
       #expect(stored == nil)
       return record
@@ -74,11 +82,14 @@ final class ProviderTokenFileTests {
       }
       try await group.waitForAll()
     }
-    let record = try await store.providerToken(of: key) { $0 ?? .init(jwt: "", issuedAt: 0, refusedUntil: nil) }
+    let record = try await store.providerToken(of: key) {
+      $0 ?? .init(jwt: "", issuedAt: 0, refusedUntil: nil)
+    }
     #expect(record.issuedAt == 20)
   }
 
-  @Test("a lock held by a process that stands still is given up after five seconds, with a word on it")
+  @Test(
+    "a lock held by a process that stands still is given up after five seconds, with a word on it")
   func heldLock() async throws {
     let clocks = DrivenClocks()
     let driven = ProviderTokenFile(directory: directory, clocks: clocks)
@@ -117,7 +128,9 @@ final class ProviderTokenFileTests {
   func noDirectory() async throws {
     let store = ProviderTokenFile(directory: "/dev/null/pushrelay", clocks: SystemClocks())
     let error = try await #require(throws: StoreError.self) {
-      _ = try await store.providerToken(of: key) { _ in .init(jwt: "", issuedAt: 0, refusedUntil: nil) }
+      _ = try await store.providerToken(of: key) { _ in
+        .init(jwt: "", issuedAt: 0, refusedUntil: nil)
+      }
     }
     #expect(error.description.contains("/dev/null"))
     #expect(error.remedy.contains("XDG_STATE_HOME"))
@@ -126,8 +139,12 @@ final class ProviderTokenFileTests {
   @Test("the directory follows the XDG specification")
   func defaultDirectory() {
     #expect(ProviderTokenFile.defaultDirectory(xdgStateHome: "/s", home: "/h") == "/s/pushrelay")
-    #expect(ProviderTokenFile.defaultDirectory(xdgStateHome: "s", home: "/h") == "/h/.local/state/pushrelay")
-    #expect(ProviderTokenFile.defaultDirectory(xdgStateHome: nil, home: "/h") == "/h/.local/state/pushrelay")
+    #expect(
+      ProviderTokenFile.defaultDirectory(xdgStateHome: "s", home: "/h")
+        == "/h/.local/state/pushrelay")
+    #expect(
+      ProviderTokenFile.defaultDirectory(xdgStateHome: nil, home: "/h")
+        == "/h/.local/state/pushrelay")
     #expect(ProviderTokenFile.defaultDirectory(xdgStateHome: nil, home: nil) == nil)
   }
 }

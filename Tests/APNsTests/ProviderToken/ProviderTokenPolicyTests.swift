@@ -9,7 +9,9 @@ struct ProviderTokenPolicyTests {
   private typealias Age = ProviderTokenPolicy.Age
   private let now = UnixMilliseconds(1_767_225_600_000)
 
-  private func decide(_ wall: Int?, _ monotonic: Int? = nil, refusedFor: Int? = nil) -> ProviderTokenPolicy.Decision {
+  private func decide(_ wall: Int?, _ monotonic: Int? = nil, refusedFor: Int? = nil)
+    -> ProviderTokenPolicy.Decision
+  {
     ProviderTokenPolicy.decide(
       age: wall.map { Age(wall: .seconds($0), monotonic: monotonic.map { .seconds($0) }) },
       refusedUntil: refusedFor.map { UnixMilliseconds(now.value + Int64($0) * 1000) }, now: now)
@@ -18,7 +20,8 @@ struct ProviderTokenPolicyTests {
   @Test("without a token one is made")
   func none() { #expect(decide(nil) == .mint) }
 
-  @Test("a token is used until it is 45 minutes old, then renewed", arguments: [0, 1, 1199, 1200, 2699])
+  @Test(
+    "a token is used until it is 45 minutes old, then renewed", arguments: [0, 1, 1199, 1200, 2699])
   func young(age: Int) {
     #expect(decide(age) == .use)
     #expect(decide(2700) == .mint)
@@ -31,7 +34,9 @@ struct ProviderTokenPolicyTests {
     #expect(decide(900, 2699) == .use)
   }
 
-  @Test("a token from the future is stale, yet renewed only when 20 minutes have passed where that is known")
+  @Test(
+    "a token from the future is stale, yet renewed only when 20 minutes have passed where that is known"
+  )
   func negativeAge() {
     #expect(decide(-1800) == .mint)
     #expect(decide(-1800, 1200) == .mint)
@@ -63,7 +68,8 @@ struct ProviderTokenPolicyTests {
   func expired() {
     let answer = { (wall: Int, monotonic: Int?) in
       ProviderTokenPolicy.afterExpired(
-        age: Age(wall: .seconds(wall), monotonic: monotonic.map { .seconds($0) }), refusedUntil: nil, now: now)
+        age: Age(wall: .seconds(wall), monotonic: monotonic.map { .seconds($0) }),
+        refusedUntil: nil, now: now)
     }
     #expect(answer(1200, nil) == .mint)
     #expect(answer(1199, nil) == .sameTokenOnNewConnection)

@@ -31,13 +31,17 @@ struct ProviderTokenTests {
     ),
   ]
 
-  @Test("header and claims are the reference's to the byte, and its signatures verify", arguments: vectors)
+  @Test(
+    "header and claims are the reference's to the byte, and its signatures verify",
+    arguments: vectors)
   func referenceVector(issuedAt: Int64, claims: String, signature: String) throws {
-    let input = ProviderToken.signingInput(teamID: "TESTTEAM01", keyID: "TESTKEY001", issuedAt: issuedAt)
+    let input = ProviderToken.signingInput(
+      teamID: "TESTTEAM01", keyID: "TESTKEY001", issuedAt: issuedAt)
     let publicKey = try ES256PublicKey(pem: try Fixture.bytes("keys/TESTKEY001-public.pem"))
 
     #expect(input == "eyJhbGciOiJFUzI1NiIsImtpZCI6IlRFU1RLRVkwMDEifQ.\(claims)")
-    #expect(publicKey.verify(signature: try #require(Base64URL.decode(signature)), of: Array(input.utf8)))
+    #expect(
+      publicKey.verify(signature: try #require(Base64URL.decode(signature)), of: Array(input.utf8)))
   }
 
   @Test("a minted token is 184 characters without padding, and its own signature verifies")
@@ -50,14 +54,17 @@ struct ProviderTokenTests {
       #expect(jwt.utf8.count == 184)
       #expect(!jwt.contains { "+/=\r\n".contains($0) })
       let signature = try #require(Base64URL.decode(segments[2]))
-      #expect(publicKey.verify(signature: signature, of: Array(segments[0...1].joined(separator: ".").utf8)))
+      #expect(
+        publicKey.verify(
+          signature: signature, of: Array(segments[0...1].joined(separator: ".").utf8)))
     }
   }
 
   @Test("iat is an integer of ten digits")
   func integerTime() throws {
     let jwt = try Self.key().mint(issuedAt: 1_767_225_600).jwt
-    let claims = try JSONValue(parsing: try #require(Base64URL.decode(jwt.split(separator: ".")[1])))
+    let claims = try JSONValue(
+      parsing: try #require(Base64URL.decode(jwt.split(separator: ".")[1])))
     #expect(claims["iat"]?.number?.text == "1767225600")
     #expect(claims.object?.map(\.name) == ["iss", "iat"])
   }
@@ -79,7 +86,8 @@ struct ProviderTokenTests {
     default: #expect(verifies == true)
     }
     // A record with any of these defects is not presented; the good one is, by the key that made it.
-    let identity = ProviderKeyIdentity(teamID: "DEF123GHIJ", keyID: "ABC123DEFG", publicKeySHA256: [])
+    let identity = ProviderKeyIdentity(
+      teamID: "DEF123GHIJ", keyID: "ABC123DEFG", publicKeySHA256: [])
     let record = ProviderTokenRecord(jwt: row[1], issuedAt: 1_700_000_000, refusedUntil: nil)
     let isWellFormed = ProviderToken(record: record, key: identity) != nil
     #expect(isWellFormed == ["good", "other-key"].contains(row[0]))
@@ -89,35 +97,5 @@ struct ProviderTokenTests {
   func masked() throws {
     let token = try Self.key().mint(issuedAt: 1_767_225_600)
     #expect("\(token)" == "provider token issued at 1767225600")
-  }
-
-  @Test("ids are trimmed and must be ten characters of A-Z and 0-9")
-  func identifiers() throws {
-    #expect(
-      try AppleIdentifier(.key, parsing: try Fixture.variable("APNS_KEY_ID", in: "ids-whitespace.env")).text
-        == "ABC123DEFG")
-    #expect(
-      try AppleIdentifier(.team, parsing: try Fixture.variable("APNS_TEAM_ID", in: "ids-whitespace.env")).text
-        == "DEF123GHIJ")
-    #expect(try AppleIdentifier(.key, parsing: "ABC123DEFG\r\n").text == "ABC123DEFG")
-    let short = try #require(throws: AppleIdentifier.Fault.self) {
-      _ = try AppleIdentifier(.key, parsing: try Fixture.variable("APNS_KEY_ID", in: "ids-short.env"))
-    }
-    #expect(short.description.contains("key id has 9 characters, expected 10"))
-    for text in ["", " ", "abc123defg", "ABC123DEF-", "ABC123DEFGH", "ÄBC123DEFG"] {
-      #expect(throws: AppleIdentifier.Fault.self) { _ = try AppleIdentifier(.team, parsing: text) }
-    }
-  }
-
-  @Test("swapped ids are noticed by the name of the key file")
-  func swapped() throws {
-    let file = try Fixture.variable("APNS_KEY_PATH", in: "ids-swapped.env")
-    let keyID = try Fixture.variable("APNS_KEY_ID", in: "ids-swapped.env")
-    let teamID = try Fixture.variable("APNS_TEAM_ID", in: "ids-swapped.env")
-
-    #expect(
-      AppleIdentifier.swapWarning(keyFile: "/etc/\(file)", teamID: teamID, keyID: keyID)?.contains("swapped") == true)
-    #expect(AppleIdentifier.swapWarning(keyFile: file, teamID: keyID, keyID: teamID) == nil)
-    #expect(AppleIdentifier.swapWarning(keyFile: "key.p8", teamID: teamID, keyID: keyID) == nil)
   }
 }

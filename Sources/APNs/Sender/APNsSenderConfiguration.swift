@@ -1,0 +1,59 @@
+import HTTP2
+import Operations
+import PushCore
+
+/// How the sender reaches APNs.
+public struct APNsSenderConfiguration: Sendable {
+  /// The production service.
+  public var production = HostPort(host: "api.push.apple.com", port: 443)
+  /// The sandbox service.
+  public var sandbox = HostPort(host: "api.sandbox.push.apple.com", port: 443)
+  /// A PEM file of certificate authorities to trust beside the system's.
+  public var authoritiesFile: String?
+  /// The most connections for each key and environment; the urgent lane has one more of its own.
+  public var connections = 2
+  /// How long an answer is waited for.
+  public var requestTimeout = Duration.seconds(20)
+  /// How long name look-up, TCP and TLS may take together.
+  public var connectTimeout = Duration.seconds(10)
+  /// How long a connection is quiet before it is asked for a sign of life.
+  public var pingInterval = Duration.seconds(60)
+  /// Told of each connection's events, on the sender's thread; must not block.
+  public var onEvent: (@Sendable (HTTP2ConnectionEvent) -> Void)?
+
+  /// Apple's services.
+  public init() {}
+
+  /// What the configuration file says.
+  public init(_ settings: Configuration.APNs) {
+    production = settings.production
+    sandbox = settings.sandbox
+    authoritiesFile = settings.authoritiesFile
+    connections = settings.connections
+    requestTimeout = settings.requestTimeout
+    pingInterval = settings.pingInterval
+  }
+
+  /// The service of an environment.
+  public func host(for environment: PushCore.Environment) -> HostPort {
+    switch environment {
+    case .production: production
+    case .sandbox: sandbox
+    }
+  }
+
+  var client: HTTP2ClientConfiguration {
+    var client = HTTP2ClientConfiguration()
+    client.threadName = "apns-sender"
+    client.watchedFields = [
+      HTTP2WatchedField(ResponseReader.retryAfter, always: false),
+      // Only the sandbox sends it.
+      HTTP2WatchedField(AnswerReader.uniqueID, always: true),
+    ]
+    client.maximumResponseBodyBytes = 4096
+    client.pingInterval = pingInterval
+    client.connectTimeout = connectTimeout
+    client.onEvent = onEvent
+    return client
+  }
+}

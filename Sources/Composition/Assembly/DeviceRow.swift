@@ -1,0 +1,99 @@
+import Operations
+import PushCore
+
+/// A device as options or a row of a file describe it; nil = not said.
+public struct DeviceRow: Sendable {
+  /// The device token, in any of the forms that apps print.
+  public var token: String
+  /// The topic; nil = the only configured app.
+  public var topic: String?
+  /// The environment's name; nil = the configured app's.
+  public var environment: String?
+  /// The user.
+  public var user: String?
+  /// The interests.
+  public var interests: [String]?
+  /// The language.
+  public var language: String?
+
+  /// A description by its parts.
+  public init(
+    token: String, topic: String?, environment: String?, user: String?, interests: [String]?, language: String?
+  ) {
+    self.token = token
+    self.topic = topic
+    self.environment = environment
+    self.user = user
+    self.interests = interests
+    self.language = language
+  }
+
+  /// Why a description cannot be registered; ends a program with 65.
+  public struct Fault: ExitCodeProviding, CustomStringConvertible {
+    /// What is wrong and what to do.
+    public let description: String
+
+    /// 65.
+    public var exitCode: ExitCode { .badData }
+  }
+
+  /// Checks everything and makes a registration of it.
+  public func registration(_ configuration: Configuration) throws(Fault) -> DeviceRegistration {
+    let deviceToken: DeviceToken
+    do {
+      deviceToken = try DeviceToken(parsing: token)
+    } catch {
+      throw Fault(description: "\(error)")
+    }
+    let topic = try checkedTopic(configuration)
+    if let user, let fault = NotificationLimits.fault(inUserID: user) { throw Fault(description: "user: \(fault)") }
+    for interest in interests ?? [] {
+      if let fault = InterestName.fault(in: interest) { throw Fault(description: "interest: \(fault)") }
+    }
+    if let language, !Self.isLanguage(language) {
+      throw Fault(description: "the language is no tag such as de or pt-BR")
+    }
+    return DeviceRegistration(
+      topic: topic, environment: try checkedEnvironment(configuration.app(for: topic)), token: deviceToken,
+      user: user.map { .set($0) } ?? .unchanged, userIsVerified: user != nil,
+      language: language.map { .set($0) } ?? .unchanged, interests: interests.map { .set($0) } ?? .unchanged)
+  }
+
+  private func checkedTopic(_ configuration: Configuration) throws(Fault) -> String {
+    if let topic {
+      if let fault = Topic.fault(in: topic) { throw Fault(description: fault) }
+      guard configuration.apps.isEmpty || configuration.app(for: topic) != nil else {
+        let known = configuration.apps.map(\.topic).joined(separator: ", ")
+        throw Fault(description: "no app has the topic \(topic); configured are \(known)")
+      }
+      return topic
+    }
+    switch configuration.apps.count {
+    case 0: throw Fault(description: "there is no topic; give --topic, or a config file with an app")
+    case 1: return configuration.apps[0].topic
+    default:
+      let known = configuration.apps.map(\.topic).joined(separator: ", ")
+      throw Fault(description: "several apps are configured; choose a topic: \(known)")
+    }
+  }
+
+  private func checkedEnvironment(_ app: Configuration.App?) throws(Fault) -> Environment {
+    guard let environment else { return app.map { Environment($0.environment) } ?? .production }
+    guard let known = Environment(name: environment) else {
+      throw Fault(description: "the environment must be production or sandbox")
+    }
+    return known
+  }
+
+  private static func isLanguage(_ tag: String) -> Bool {
+    !tag.isEmpty && tag.utf8.count <= 35
+      && tag.utf8.allSatisfy { byte in
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
+          true
+        default: false
+        }
+      }
+  }
+}

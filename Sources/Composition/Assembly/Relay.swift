@@ -1,0 +1,95 @@
+import APNs
+import Delivery
+import Operations
+import PushCore
+
+/// The daemon: store, sender and worker, put together from the settings.
+public final class Relay: Sendable {
+  private let context: CommandContext
+  private let logger: Logger
+  private let store: any Store
+  private let sender: APNsSender
+  private let worker: Worker
+
+  /// Loads every key, opens the store and makes the apps known; nothing is claimed before all of that has worked.
+  public static func start(_ context: CommandContext) async throws -> Relay {
+    let configuration = context.configuration
+    guard !configuration.apps.isEmpty else {
+      throw ConfigurationError([
+        ConfigurationFinding(.error, "no app is configured", remedy: "write pushrelay.json, and see pushrelay check")
+      ])
+    }
+    let logger = Logger(configuration.log, clocks: context.clocks)
+    let keys = try KeyRing(configuration.apps)
+    let store = try await StoreFactory.open(configuration.store, clocks: context.clocks, logger: logger)
+    let sender = try context.sender(keys: keys, tokens: store, connectTimeout: nil, requestTimeout: nil)
+    var settings = WorkerConfiguration(owner: Int64.random(in: 1...Int64.max))
+    settings.payloadRetention = configuration.retention.payloads
+    settings.receiptRetention = configuration.retention.receipts
+    let log = WorkerLog(logger: logger, metrics: Metrics())
+    let worker = Worker(
+      store: store, sender: sender, clocks: context.clocks, configuration: settings, events: log.note)
+    let relay = Relay(context: context, logger: logger, store: store, sender: sender, worker: worker)
+    try await relay.announce(configuration)
+    return relay
+  }
+
+  private init(context: CommandContext, logger: Logger, store: any Store, sender: APNsSender, worker: Worker) {
+    self.context = context
+    self.logger = logger
+    self.store = store
+    self.sender = sender
+    self.worker = worker
+  }
+
+  /// Works until a stop event; then open streams may finish within the grace period, and the rest is handed back.
+  public func run(events: AsyncStream<Signals.Event>) async throws {
+    logger.info(
+      "serving",
+      [
+        "store": .describing(context.configuration.store), "app.count": .count(context.configuration.apps.count),
+      ])
+    let grace = context.configuration.shutdownGrace
+    // What is canceled after that has had its chance: the worker hands back at the end of its own grace.
+    var services = ServiceGroup(grace: grace + .seconds(5), clocks: context.clocks, logger: logger)
+    services.add("worker", WorkerService(worker: worker, grace: grace))
+    try await services.run(events: events) { await self.reload() }
+    await sender.close(grace: .zero)
+    await store.close()
+    logger.info("stopped")
+  }
+
+  /// Makes the apps known to the store and takes up work again that a refused credential held: it may be mended now, and if it is not,
+  /// the next refusal holds it again without counting a try.
+  private func announce(_ configuration: Configuration) async throws {
+    let bindings = configuration.apps.flatMap { CommandContext.bindings(of: $0, topic: $0.topic) }
+    _ = try await store.bind(bindings)
+    let credentials = try await store.credentials()
+    sender.learn(credentials)
+    let held = credentials.filter { $0.heldSince != nil && $0.heldReason != "operator" && sender.canSign($0) }
+    if !held.isEmpty { try await store.resume(held.map(\.id)) }
+  }
+
+  /// Reads apps and keys again. What is wrong with them is logged, and the old ones stay.
+  private func reload() async {
+    do {
+      let fresh = try CommandContext(context.invocation, context.console)
+      let keys = try KeyRing(fresh.configuration.apps)
+      sender.replaceApps(keys.apps)
+      try await announce(fresh.configuration)
+      await worker.credentialsChanged()
+      logger.info("reloaded apps and keys", ["app.count": .count(fresh.configuration.apps.count)])
+    } catch {
+      logger.error("not reloaded; the old apps and keys stay", ["error": .string("\(error)")])
+    }
+  }
+}
+
+/// The worker as a service of the group.
+private struct WorkerService: Service {
+  let worker: Worker
+  let grace: Duration
+
+  func run() async { await worker.run() }
+  func stop() { worker.stop(grace: grace) }
+}

@@ -1,0 +1,33 @@
+import Composition
+import Operations
+import PushCore
+
+/// `pushrelay device add`: registers or refreshes one device.
+enum DeviceAddCommand {
+  static let command = Command(
+    "add", "Registers a device, or refreshes it: what is not given stays as it is.",
+    options: [
+      .topic, .value("token", "HEX", "device token, as the app prints it"), .environment,
+      .value("user", "ID", "the user behind it; another user than before clears interests that are not given"),
+      .value("interest", "NAME", "subscribes it; all given replace its present interests", repeatable: true),
+      .value("language", "TAG", "the language its app speaks, such as de-AT"), .store,
+    ],
+    examples: ["pushrelay device add --token 740f4707…bb78ad1b --interest auth-janedoe-at-pushercom"]
+  ) { invocation, console in
+    let context = try CommandContext(invocation, console)
+    guard let text = invocation.value("token") else { throw invocation.usageError("--token is missing") }
+    let registration = try DeviceRow(
+      token: text, topic: invocation.value("topic"), environment: invocation.value("environment"),
+      user: invocation.value("user"),
+      interests: invocation.values("interest").isEmpty ? nil : invocation.values("interest"),
+      language: invocation.value("language")
+    ).registration(context.configuration)
+    return try await context.withStore { store in
+      try await context.bind(store, topics: [registration.topic])
+      let results = try await store.register([registration])
+      let word = if case .added = results.first { "registered" } else { "refreshed" }
+      console.print("\(word) \(registration.token.text) for \(registration.topic) (\(registration.environment.name))")
+      return .success
+    }
+  }
+}

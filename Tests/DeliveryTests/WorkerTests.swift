@@ -1,0 +1,369 @@
+import Delivery
+import Operations
+import PushCore
+import StoreSQLite
+import Support
+import Testing
+
+/// A worker on a real SQLite file with a scripted sender, under driven clocks.
+private struct Bench {
+  let store: SQLiteStore
+  let sender: ScriptedSender
+  let clocks: DrivenClocks
+  let events = Lock<[WorkerEvent]>([])
+
+  static let topic = "com.example.dashboard"
+
+  /// Runs `body` beside a worker; the worker is stopped afterwards.
+  static func run(
+    _ sender: ScriptedSender = ScriptedSender(), owner: Int64 = 1,
+    _ body: @escaping @Sendable (Bench) async throws -> Void
+  ) async throws {
+    try await withTemporaryDirectory { directory in
+      let clocks = DrivenClocks()
+      let bench = Bench(
+        store: try await SQLiteStore.open(directory.path(of: "relay.db"), clocks: clocks), sender: sender,
+        clocks: clocks)
+      _ = try await bench.store.bind(
+        Environment.allCases.map {
+          AppBinding(topic: topic, environment: $0, teamID: "ABCDE12345", keyID: "KEY1234567")
+        })
+      try await bench.whileWorking(owner: owner) { try await body(bench) }
+      await bench.store.close()
+    }
+  }
+
+  /// Runs a worker while `body` runs.
+  func whileWorking(owner: Int64, _ body: @escaping @Sendable () async throws -> Void) async throws {
+    let events = events
+    let worker = Worker(
+      store: store, sender: sender, clocks: clocks, configuration: WorkerConfiguration(owner: owner),
+      events: { event in events.withLock { $0.append(event) } })
+    try await withThrowingTaskGroup(of: Void.self) { group in
+      group.addTask { await worker.run() }
+      group.addTask {
+        let outcome: Result<Void, any Error>
+        do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
+        worker.stop(grace: .zero)
+        try outcome.get()
+      }
+      try await group.waitForAll()
+    }
+  }
+
+  func register(_ count: Int, interest: String? = nil, user: String? = nil, environment: Environment = .production)
+    async throws -> [DeviceToken]
+  {
+    let tokens = (0..<count).map { index in
+      let text = String(index + 1, radix: 16)
+      return DeviceToken(stored: String(repeating: "0", count: 64 - text.utf8.count) + text)
+    }
+    _ = try await store.register(
+      tokens.map {
+        DeviceRegistration(
+          topic: Self.topic, environment: environment, token: $0, user: user.map { .set($0) } ?? .unchanged,
+          userIsVerified: true, interests: interest.map { .set([$0]) } ?? .unchanged)
+      })
+    return tokens
+  }
+
+  func publish(
+    _ target: Target, lane: Lane = .normal, deadline: Deadline = .after(.seconds(3600)),
+    sendAt: UnixMilliseconds? = nil
+  ) async throws -> NotificationID {
+    let result = try await store.publish(
+      Publication(
+        topic: Self.topic, target: target, payload: Array(#"{"aps":{"alert":"x"}}"#.utf8),
+        headers: PushHeaders(pushType: .alert, priority: .immediate), lane: lane, deadline: deadline, sendAt: sendAt))
+    guard case .stored(let id, _) = result else { throw SupportError("not stored: \(result)") }
+    return id
+  }
+
+  /// Moves the clocks on in small steps until the condition holds.
+  func until(
+    _ what: String, step: Duration = .milliseconds(20), _ condition: () async throws -> Bool
+  ) async throws {
+    try await eventually(within: .seconds(30), what) {
+      if try await condition() { return true }
+      clocks.advance(by: step)
+      return false
+    }
+  }
+
+  /// Waits for the final state and gives it.
+  func final(_ id: NotificationID, step: Duration = .milliseconds(20)) async throws -> NotificationStatus {
+    try await until("notification \(id) is final", step: step) { try await store.status(id)?.state.isFinal == true }
+    guard let status = try await store.status(id) else { throw SupportError("no status") }
+    return status
+  }
+
+  func receipts(_ id: NotificationID) async throws -> [Receipt] {
+    var receipts: [Receipt] = []
+    var after: DeviceID? = DeviceID(0)
+    while let start = after {
+      let page = try await store.receipts(id, outcome: nil, after: start, limit: 1000)
+      receipts += page.receipts
+      after = page.next
+    }
+    return receipts
+  }
+}
+
+@Suite("Worker on a SQLite file", .timeLimit(.minutes(2)))
+struct WorkerTests {
+  @Test("a notification to an interest reaches each subscriber once, and each has one receipt", arguments: [3, 2500])
+  func interest(count: Int) async throws {
+    try await Bench.run { bench in
+      let tokens = try await bench.register(count, interest: "news")
+      let id = try await bench.publish(Target(interests: ["news"]))
+
+      let status = try await bench.final(id)
+
+      #expect(status.state == .done && status.isComplete)
+      #expect(status.counts.accepted == count && status.counts.devices == count)
+      #expect(bench.sender.times == Dictionary(uniqueKeysWithValues: tokens.map { ($0.text, 1) }))
+      let receipts = try await bench.receipts(id)
+      #expect(receipts.count == count)
+      #expect(receipts.allSatisfy { $0.outcome == .accepted && $0.status == 200 })
+      #expect((receipts.first?.latencyMilliseconds == 3) == (count <= 100), "small sends keep a row a device")
+    }
+  }
+
+  @Test("interests, users and tokens that name the same devices give one push each")
+  func mixed() async throws {
+    try await Bench.run { bench in
+      let tokens = try await bench.register(5, interest: "news", user: "jane")
+      let stranger = DeviceToken(stored: String(repeating: "ab", count: 32))
+      let id = try await bench.publish(
+        Target(interests: ["news", "sports"], users: ["jane"], tokens: [tokens[0], tokens[0], stranger]))
+
+      let status = try await bench.final(id)
+
+      #expect(status.counts.accepted == 6)
+      #expect(bench.sender.times.count == 6)
+      #expect(bench.sender.times.values.allSatisfy { $0 == 1 })
+    }
+  }
+
+  @Test("a 410 retires the device unless it registered again after the time it names")
+  func gone() async throws {
+    let sender = ScriptedSender()
+    try await Bench.run(sender) { bench in
+      let tokens = try await bench.register(2)
+      let registeredAt = bench.clocks.wallTime().value
+      sender.script { sent in
+        let isFirst = sent.token == tokens[0].text
+        return .gone(.known(ReasonID(35)), registeredBefore: UnixMilliseconds(registeredAt + (isFirst ? 1 : -1)))
+      }
+      let id = try await bench.publish(Target(tokens: tokens))
+
+      let status = try await bench.final(id)
+
+      #expect(status.counts.rejected == 2)
+      var query = DeviceQuery()
+      query.retired = true
+      let retired = try await bench.store.devices(query, after: DeviceID(0), limit: 10)
+      #expect(retired.map(\.token) == [tokens[0]])
+      #expect(retired.first?.retiredReason == ReasonID(35))
+    }
+  }
+
+  @Test("what APNs failed is tried again after its back-off, and only that")
+  func retries() async throws {
+    let sender = ScriptedSender()
+    try await Bench.run(sender) { bench in
+      let tokens = try await bench.register(10)
+      let failing = tokens[4].text
+      let failures = Lock(2)
+      sender.script { sent in
+        guard sent.token == failing else { return .accepted }
+        let left = failures.withLock { left in
+          left -= 1
+          return left
+        }
+        return left >= 0 ? .retry(.known(ReasonID(42)), notBefore: nil) : .accepted
+      }
+      let id = try await bench.publish(Target(tokens: tokens))
+
+      let status = try await bench.final(id, step: .milliseconds(500))
+
+      #expect(status.counts.accepted == 10 && status.isComplete)
+      #expect(bench.sender.times[failing] == 3)
+      #expect(bench.sender.sent.count == 12)
+      let receipt = try await bench.receipts(id).first { $0.token == tokens[4] }
+      #expect(receipt?.attempts == 3)
+    }
+  }
+
+  @Test("a retry that would come after the deadline ends as expired at once, with the last reason")
+  func expiredRetry() async throws {
+    let sender = ScriptedSender { _ in .retry(.known(ReasonID(42)), notBefore: nil) }
+    try await Bench.run(sender) { bench in
+      let tokens = try await bench.register(1)
+      let id = try await bench.publish(Target(tokens: tokens), deadline: .after(.seconds(10)))
+
+      let status = try await bench.final(id)
+
+      #expect(status.counts.expired == 1)
+      let receipt = try await bench.receipts(id).first
+      #expect(receipt?.outcome == .expired && receipt?.reason == ReasonID(42) && receipt?.status == 503)
+      #expect(bench.sender.sent.count == 1)
+    }
+  }
+
+  @Test("an expired notification is not sent and counts no attempt")
+  func expired() async throws {
+    try await Bench.run { bench in
+      let tokens = try await bench.register(3)
+      let id = try await bench.publish(
+        Target(tokens: tokens), deadline: .at(UnixMilliseconds(bench.clocks.wallTime().value - 1000)))
+
+      let status = try await bench.final(id)
+
+      #expect(status.counts.expired == 3)
+      #expect(bench.sender.sent.isEmpty)
+      #expect(try await bench.receipts(id).allSatisfy { $0.attempts == 0 && $0.status == 0 })
+    }
+  }
+
+  @Test("a refused credential holds the work uncounted; resumed, everything is sent once")
+  func held() async throws {
+    let sender = ScriptedSender { _ in .held(.key, .known(ReasonID(29))) }
+    try await Bench.run(sender) { bench in
+      let tokens = try await bench.register(30)
+      let id = try await bench.publish(Target(tokens: tokens))
+      try await bench.until("it is held") { try await bench.store.status(id)?.state == .held }
+      let refused = bench.sender.sent.count
+
+      sender.script { _ in .accepted }
+      try await bench.store.resume(bench.store.credentials().map(\.id))
+      let status = try await bench.final(id)
+
+      #expect(refused == 30)
+      #expect(status.counts.accepted == 30 && status.isComplete)
+      #expect(try await bench.receipts(id).allSatisfy { $0.attempts == 1 }, "a refusal of the key is no try")
+      #expect(
+        bench.events.withLock { $0 }.contains { if case .held(_, "reason 29") = $0 { true } else { false } })
+    }
+  }
+
+  @Test("while APNs cannot be reached nothing is written, and afterwards everything is sent once")
+  func unreachable() async throws {
+    let sender = ScriptedSender()
+    try await Bench.run(sender) { bench in
+      let tokens = try await bench.register(20)
+      let clocks = bench.clocks
+      let failure = SendFailure(kind: .unreachable, message: "connection refused", remedy: "start it")
+      sender.script { _ in .unsent(failure, retryAt: clocks.monotonicTime() + .seconds(2)) }
+      let id = try await bench.publish(Target(tokens: tokens))
+      try await bench.until("it was tried twice") { bench.sender.sent.count >= 40 }
+
+      #expect(try await bench.receipts(id).isEmpty)
+      sender.script { _ in .accepted }
+      let status = try await bench.final(id)
+
+      #expect(status.counts.accepted == 20)
+      #expect(try await bench.receipts(id).allSatisfy { $0.attempts == 1 })
+    }
+  }
+
+  @Test("cancel stops what is not with a connection; the sums add up")
+  func canceled() async throws {
+    let sender = ScriptedSender { _ in nil }
+    try await Bench.run(sender) { bench in
+      _ = try await bench.register(3000, interest: "news")
+      let id = try await bench.publish(Target(interests: ["news"]), lane: .bulk)
+      try await bench.until("two batches are out") { bench.sender.sent.count == 2000 }
+
+      #expect(try await bench.store.cancel(id) == true)
+      try await bench.until("the worker knows") {
+        bench.clocks.advance(by: .seconds(1))
+        return try await bench.store.status(id)?.state == .canceled
+      }
+      sender.answerHeldBack(.accepted)
+      try await bench.until("it is settled") {
+        sender.answerHeldBack(.accepted)
+        return try await bench.store.status(id)?.doneAt != nil
+      }
+
+      let status = try await bench.store.status(id)
+      #expect(bench.sender.sent.count == 2000)
+      #expect(status?.counts.accepted == 2000)
+      #expect(status?.isComplete == false)
+      #expect(try await bench.store.cancel(id) == false)
+    }
+  }
+
+  @Test("a worker that was stopped hands its work back uncounted, and the next one finishes it")
+  func handedBack() async throws {
+    let sender = ScriptedSender { _ in nil }
+    let notification = Lock<NotificationID?>(nil)
+    try await withTemporaryDirectory { directory in
+      let clocks = DrivenClocks()
+      let bench = Bench(
+        store: try await SQLiteStore.open(directory.path(of: "relay.db"), clocks: clocks), sender: sender,
+        clocks: clocks)
+      _ = try await bench.store.bind([
+        AppBinding(topic: Bench.topic, environment: .production, teamID: "ABCDE12345", keyID: "KEY1234567")
+      ])
+      try await bench.whileWorking(owner: 1) {
+        let tokens = try await bench.register(5)
+        let id = try await bench.publish(Target(tokens: tokens))
+        notification.withLock { $0 = id }
+        try await bench.until("it was handed over") { sender.sent.count == 5 }
+      }
+      let id = try #require(notification.withLock { $0 })
+      #expect(try await bench.store.status(id)?.state == .queued)
+
+      sender.script { _ in .accepted }
+      try await bench.whileWorking(owner: 2) { _ = try await bench.final(id) }
+
+      let status = try await bench.store.status(id)
+      #expect(status?.counts.accepted == 5)
+      #expect(try await bench.receipts(id).allSatisfy { $0.attempts == 1 })
+      await bench.store.close()
+    }
+  }
+
+  @Test("a scheduled notification waits for its time and reaches who registered before it")
+  func scheduled() async throws {
+    try await Bench.run { bench in
+      let id = try await bench.publish(
+        Target(interests: ["later"]), sendAt: UnixMilliseconds(bench.clocks.wallTime().value + 60_000))
+      _ = try await bench.register(2, interest: "later")
+      bench.clocks.advance(by: .seconds(30))
+
+      #expect(try await bench.store.status(id)?.state == .scheduled)
+      let status = try await bench.final(id, step: .milliseconds(500))
+
+      #expect(status.counts.accepted == 2)
+    }
+  }
+
+  @Test("an urgent audience beyond a thousand devices goes on in lane 1, each device once")
+  func urgentMany() async throws {
+    try await Bench.run { bench in
+      _ = try await bench.register(2500, interest: "all")
+      let id = try await bench.publish(Target(interests: ["all"]), lane: .urgent)
+
+      let status = try await bench.final(id)
+
+      #expect(status.counts.accepted == 2500)
+      #expect(bench.sender.sent.count == 2500)
+      #expect(bench.sender.sent.count { $0.lane == .urgent } == 1000)
+    }
+  }
+
+  @Test("a text that no table has is kept with its receipt")
+  func unknownReason() async throws {
+    let sender = ScriptedSender { _ in .rejected(.unknown("BrandNewReason")) }
+    try await Bench.run(sender) { bench in
+      let tokens = try await bench.register(1)
+      let id = try await bench.publish(Target(tokens: tokens))
+
+      _ = try await bench.final(id)
+
+      #expect(try await bench.receipts(id).first?.storedReason == "BrandNewReason")
+    }
+  }
+}

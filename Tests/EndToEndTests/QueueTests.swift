@@ -1,0 +1,185 @@
+import Foundation
+import Glibc
+import JSON
+import Support
+import Testing
+
+@Suite("The queue from outside", .timeLimit(.minutes(5)))
+struct QueueTests {
+  @Test("a fan-out survives kill -9 in the middle: nothing lost, one receipt a device, few doubled")
+  func killed() async throws {
+    let count = 20_000
+    let site = try await Site(simulatorOptions: ["--no-checks", "--delay", "20ms"])
+    try await site.importDevices((1...count).map(Site.token), interest: "news")
+    let id = try await site.sendpush("enqueue", "--interest", "news", "--title", "Hello", "--lane", "bulk").lines[0]
+
+    let first = try await site.serve()
+    try await eventually(within: .seconds(30), "some receipts are written") {
+      try await site.sendpush("status", id, "--json").json()[0]["counts"]?.count("accepted") ?? 0 > 1000
+    }
+    first.signal(SIGKILL)
+    _ = try await first.result()
+    let status = try await site.whileServing { _ in
+      try await site.sendpush("status", id, "--wait", "--timeout", "100s", "--json", deadline: .seconds(120))
+    }
+
+    #expect(status.status == 0, "\(status.text)")
+    let counts = try #require(try status.json()[0]["counts"])
+    #expect(counts.count("devices") == count && counts.count("accepted") == count, "\(status.text)")
+    let receipts = try await site.sendpush("receipts", id, "--csv", "--show-tokens", deadline: .seconds(120)).lines
+    #expect(Set(receipts.dropFirst()).count == count)
+    #expect(receipts.dropFirst().allSatisfy { $0.contains(",accepted,") })
+    let summary = try await site.summary()
+    #expect(summary.count("distinct_devices") == count)
+    #expect(summary.count("duplicates") <= 3200, "two batches in flight and one flush")
+    #expect(summary.count("requests") - Int64(count) == summary.count("duplicates"))
+  }
+
+  @Test("SIGTERM lets open streams finish and exits 0; a second signal ends at once with 130")
+  func shutdown() async throws {
+    let site = try await Site(simulatorOptions: ["--delay", "1s"])
+    try await site.importDevices((1...100).map(Site.token), interest: "news")
+    let relay = try await site.serve()
+    let id = try await site.sendpush("enqueue", "--interest", "news", "--title", "Hello").lines[0]
+    try await eventually("it is being sent") {
+      try await site.sendpush("status", id, "--json").json()[0]["state"]?.string == "sending"
+    }
+
+    relay.signal(SIGTERM)
+    let end = try await relay.result()
+
+    #expect(end.status == 0, "\(end.text)")
+    let again = try await site.whileServing { _ in
+      try await site.sendpush("status", id, "--wait", "--timeout", "30s", "--json")
+    }
+    #expect(try again.json()[0]["counts"]?.count("accepted") == 100)
+    #expect(try await site.summary().count("duplicates") == 0)
+
+    let slow = try await Site(simulatorOptions: ["--delay", "60s"])
+    _ = try await slow.pushrelay("device", "add", "--token", Site.token(1), "--interest", "news")
+    let second = try await slow.serve()
+    let waiting = try await slow.sendpush("enqueue", "--interest", "news", "--title", "Hello").lines[0]
+    try await eventually("it is being sent") {
+      try await slow.sendpush("status", waiting, "--json").json()[0]["state"]?.string == "sending"
+    }
+    second.signal(SIGTERM)
+    _ = try await second.errorLine(containing: "stopping")
+    second.signal(SIGINT)
+    #expect(try await second.result().status == 130)
+  }
+
+  @Test("an idle relay ends within a second")
+  func idle() async throws {
+    let site = try await Site()
+    let relay = try await site.serve()
+    let start = ContinuousClock.now
+
+    relay.signal(SIGTERM)
+
+    #expect(try await relay.result().status == 0)
+    #expect(ContinuousClock.now - start < .seconds(1))
+  }
+
+  @Test("an idempotency key enqueues once; another content under it is refused")
+  func idempotency() async throws {
+    let site = try await Site()
+    func enqueue(_ title: String) async throws -> ProgramResult {
+      try await site.sendpush("enqueue", "--interest", "news", "--title", title, "--idempotency-key", "k1")
+    }
+
+    let first = try await enqueue("One")
+    let again = try await enqueue("One")
+    let other = try await enqueue("Two")
+
+    #expect(first.status == 0 && again.status == 0)
+    #expect(first.lines == again.lines)
+    #expect(other.status == 65 && other.output.isEmpty, "\(other.text)")
+  }
+
+  @Test("cancel stops a scheduled notification; a second cancel says that it is final")
+  func cancel() async throws {
+    let site = try await Site()
+    _ = try await site.pushrelay("device", "add", "--token", Site.token(1), "--interest", "news")
+    let id = try await site.sendpush(
+      "enqueue", "--interest", "news", "--title", "Hello", "--send-at",
+      ISO8601DateFormatter().string(from: Date(timeIntervalSinceNow: 3600))
+    ).lines[0]
+    #expect(try await site.sendpush("status", id, "--json").json()[0]["state"]?.string == "scheduled")
+
+    let canceled = try await site.sendpush("cancel", id, "--json")
+    let again = try await site.sendpush("cancel", id)
+
+    #expect(canceled.status == 0)
+    #expect(try canceled.json()[0]["state"]?.string == "canceled")
+    #expect(again.status == 65, "\(again.text)")
+  }
+
+  @Test("an app that was paused keeps its notifications; resumed, they go out")
+  func pause() async throws {
+    let site = try await Site()
+    _ = try await site.pushrelay("device", "add", "--token", Site.token(1), "--interest", "news")
+    #expect(try await site.pushrelay("app", "pause").status == 0)
+    let id = try await site.sendpush("enqueue", "--interest", "news", "--title", "Hello").lines[0]
+    #expect(try await site.sendpush("status", id, "--json").json()[0]["state"]?.string == "held")
+
+    let status = try await site.whileServing { _ in
+      #expect(try await site.pushrelay("app", "resume").status == 0)
+      return try await site.sendpush("status", id, "--wait", "--timeout", "30s")
+    }
+
+    #expect(status.status == 0, "\(status.text)")
+  }
+
+  @Test("a wrong key pauses the app and burns no try; with the right key after SIGHUP everything goes out")
+  func wrongKey() async throws {
+    let site = try await Site()
+    _ = try await site.pushrelay("device", "add", "--token", Site.token(1), "--interest", "news")
+    try await Site.makeKey(site.directory.path(of: "other.p8"))
+    try site.writeConfiguration(keyFile: "other.p8")
+
+    let relay = try await site.serve()
+    let id = try await site.sendpush("enqueue", "--interest", "news", "--title", "Hello").lines[0]
+    let line = try await relay.errorLine(containing: "paused")
+    #expect(line.contains("InvalidProviderToken"))
+    try await eventually("it is held") {
+      try await site.sendpush("status", id, "--json").json()[0]["state"]?.string == "held"
+    }
+    try site.writeConfiguration()
+    relay.signal(SIGHUP)
+    let status = try await site.sendpush("status", id, "--wait", "--timeout", "30s")
+    relay.signal(SIGTERM)
+
+    #expect(status.status == 0, "\(status.text) \(relay.errorOutput)")
+    #expect(try await site.sendpush("receipts", id, "--json").json()[0]["attempts"]?.integer == 1)
+    #expect(try await relay.result().status == 0)
+  }
+
+  @Test("bad rows of an import are named by line and stop nobody else")
+  func badRows() async throws {
+    let site = try await Site()
+
+    let result = try await site.pushrelay(
+      "device", "import", "-",
+      input: "token,interests\n\(Site.token(1)),news sports\nzz,news\n\(Site.token(2)),\n\(Site.token(3)),a/b\n")
+
+    #expect(result.status == 65)
+    #expect(result.output.hasPrefix("2 registered, 0 refreshed, 2 bad rows"), "\(result.text)")
+    #expect(result.errorOutput.contains("line 3:") && result.errorOutput.contains("line 5:"))
+    let devices = try await site.pushrelay("device", "list", "--json").json()
+    #expect(devices.count == 2)
+    #expect(
+      devices[0]["interests"]?.array?.compactMap(\.string) == ["news", "sports"]
+        || devices[1]["interests"]?.array?.count == 2)
+  }
+
+  @Test("what this version does not have is refused in those words")
+  func notInThisVersion() async throws {
+    let site = try await Site()
+    for arguments in [["batch", "x.csv"], ["doctor"], ["enqueue", "--api", "http://x", "--title", "y"]] {
+      let result = try await site.sendpush.run(arguments, directory: site.directory.path)
+      #expect(result.status == 64 && result.errorOutput.contains("not in this version"), "\(result.text)")
+    }
+    let store = try await site.sendpush("status", "1", "--store", "postgresql://localhost/x")
+    #expect(store.status == 78 && store.errorOutput.contains("not in this version"), "\(store.text)")
+  }
+}
