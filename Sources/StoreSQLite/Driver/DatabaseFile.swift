@@ -82,7 +82,8 @@ enum DatabaseFile {
     }
   }
 
-  private static func failure(_ operation: String) -> StoreError {
+  /// The error of a system call that just failed.
+  static func failure(_ operation: String) -> StoreError {
     let number = errno
     let text = unsafe String(cString: strerror(number))
     return switch number {

@@ -32,13 +32,13 @@ extension Transaction {
       """
       UPDATE task SET state=1, owner=?1, epoch=epoch+1, lease_until=?2+?3, claims=claims+1,
         seq_hi=coalesce(seq_hi,(SELECT value FROM meta WHERE key='device_seq'))
-      WHERE task_id IN (SELECT c.task_id FROM task c
-        WHERE c.state=0 AND c.lane=?4 AND c.due_at<=?2 AND c.due_at>=?5
-          AND (c.credential_id IN (SELECT credential_id FROM credential
+      WHERE task_id IN (SELECT k.task_id FROM task k
+        WHERE k.state=0 AND k.lane=?4 AND k.due_at<=?2 AND k.due_at>=?5
+          AND (k.credential_id IN (SELECT credential_id FROM credential
                 WHERE held_since IS NULL AND credential_id IN (SELECT value FROM json_each(?6)))
-            OR c.credential_id IS NULL AND c.app_id IN (SELECT app_id FROM credential
+            OR k.credential_id IS NULL AND k.app_id IN (SELECT app_id FROM credential
                 WHERE held_since IS NULL AND credential_id IN (SELECT value FROM json_each(?6))))
-        ORDER BY c.due_at, c.task_id LIMIT ?7)
+        ORDER BY k.due_at, k.task_id LIMIT ?7)
       RETURNING task_id, notification_id, app_id, credential_id, lane, due_at, attempt, tries, lo, hi, cursor, seq_hi, n,
         settled, epoch, list, expires_at-?2, EXISTS(SELECT 1 FROM notification_state s
           WHERE s.notification_id=task.notification_id AND s.canceled_at IS NOT NULL)
@@ -51,8 +51,8 @@ extension Transaction {
       """
       UPDATE task SET state=1, owner=?1, epoch=epoch+1, lease_until=?2+?3, claims=claims+1,
         seq_hi=coalesce(seq_hi,(SELECT value FROM meta WHERE key='device_seq'))
-      WHERE task_id IN (SELECT c.task_id FROM app a CROSS JOIN task c ON c.app_id=a.app_id
-        WHERE c.state>=2 AND c.state=3 AND c.expires_at<=?2 LIMIT ?4)
+      WHERE task_id IN (SELECT k.task_id FROM app a CROSS JOIN task k ON k.app_id=a.app_id
+        WHERE k.state=3 AND k.expires_at<=?2 LIMIT ?4)
       RETURNING task_id, notification_id, app_id, credential_id, lane, due_at, attempt, tries, lo, hi, cursor, seq_hi, n,
         settled, epoch, list, 0, EXISTS(SELECT 1 FROM notification_state s
           WHERE s.notification_id=task.notification_id AND s.canceled_at IS NOT NULL)
