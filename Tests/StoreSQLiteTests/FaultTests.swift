@@ -189,6 +189,32 @@ import Testing
     }
   }
 
+  @Test("A task that this version cannot read is parked, and no other waits for it")
+  func unreadableTask() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let clocks = DrivenClocks()
+      let store = try await SQLiteStore.open(path, clocks: clocks)
+      _ = try await store.bind([.example])
+      let credentials = try await store.credentials().map(\.id)
+      let bad = try await Self.publish(store, 1)
+      let connection = try Connection(path: path, busyTimeout: .seconds(1))
+      try connection.execute("UPDATE task SET list=x'80'")
+
+      for round in 1...5 {
+        let good = try await Self.publish(store, round + 1)
+        let claimed = try await store.claim(
+          ClaimRequest(lane: .normal, owner: 1, lease: .seconds(15), window: nil, credentials: credentials, limit: 10))
+        #expect(claimed.map(\.notificationID).contains(good))
+        #expect(!claimed.map(\.notificationID).contains(bad))
+        clocks.advance(by: .seconds(16))
+        _ = try await store.reap()
+      }
+      #expect(try await store.status(bad)?.state == .parked)
+      await store.close()
+    }
+  }
+
   @Test("The log is copied into the file while the store works")
   func checkpoints() async throws {
     try await withTemporaryDirectory { directory in

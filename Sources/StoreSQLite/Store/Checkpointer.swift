@@ -50,9 +50,11 @@ private final class CheckpointLoop {
   private let connection: Connection
   private let lock: LockFile
   private let options: SQLiteStore.Options
+  private let clock = SystemClocks()
   private var copiedVersion: Int64?
   private var isComplete = true
   private var pages = 0
+  private var nextRestart = MonotonicTime(nanoseconds: 0)
   private var hasAlarmed = false
   private var hasFailed = false
 
@@ -81,13 +83,20 @@ private final class CheckpointLoop {
       return
     }
     guard version != copiedVersion || !isComplete else { return }
-    let mustRestart = Int64(pages) * Connection.pageBytes > Checkpointer.keptLogBytes
-    let result = try connection.checkpoint(restart: mustRestart)
+    let result = try connection.checkpoint(restart: mustRestart())
     pages = result.pages
     isComplete = result.copied >= result.pages
     // Read again: a checkpoint itself can change the number. A commit in between waits for the next one.
     self.copiedVersion = try self.version()
     raiseAlarm()
+  }
+
+  /// Whether the log is to be started again. That makes the writer wait, so what a reader prevents is not tried again at once.
+  private func mustRestart() -> Bool {
+    let now = clock.monotonicTime()
+    guard Int64(pages) * Connection.pageBytes > Checkpointer.keptLogBytes, now >= nextRestart else { return false }
+    nextRestart = now + .seconds(30)
+    return true
   }
 
   /// Changes with every commit of another connection, in any process.
