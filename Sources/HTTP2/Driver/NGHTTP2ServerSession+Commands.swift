@@ -6,13 +6,15 @@ struct GoAwayState {
   var lastStream: Int32
   /// Whether the connection is closed once the streams up to that one are over.
   var drains: Bool
-  /// The client has it: the PING behind it is acknowledged.
+  /// The client has acknowledged the PING before it.
+  var isAcknowledged = false
+  /// It did so with bytes that were read earlier than those of now: what comes now was sent in knowledge of the GOAWAY.
   var isKnown = false
 }
 
 // Frames that the library would not send, or not in this order, are made here and put behind everything queued before.
 extension NGHTTP2ServerSession {
-  /// The first byte of the PING behind a GOAWAY; the seven others are alike.
+  /// The first byte of the PING before a GOAWAY; the seven others are alike.
   private static let goAwayPing = UInt8(ascii: "G")
   private static let plainPing = UInt8(ascii: "P")
 
@@ -25,17 +27,19 @@ extension NGHTTP2ServerSession {
     return !requests.contains { unsafe $0.slot.pointee.isOpen && $0.stream <= goAway.lastStream }
   }
 
-  /// Queues GOAWAY, with a PING behind it whose acknowledgment tells that the client knows; `lastStream` nil names the
+  /// Queues GOAWAY, with a PING before it whose acknowledgment tells that the client knows; `lastStream` nil names the
   /// last stream that was taken up.
   ///
+  /// The two share a record of TLS, so who has the one has the other. Behind the GOAWAY the PING would do harm: hyper-h2
+  /// takes every frame there for a violation.
   /// The library's own function is of no use here: it refuses what a faulty server may send, and its sessions take up no
   /// stream at all after one.
   func submitGoAway(lastStream: Int32?, errorCode: UInt32, debugData: [UInt8], drains: Bool) {
     let last = unsafe lastStream ?? nghttp2_session_get_last_proc_stream_id(raw)
+    append(frame: UInt8(NGHTTP2_PING.rawValue), stream: 0, [UInt8](repeating: Self.goAwayPing, count: 8))
     append(
       frame: UInt8(NGHTTP2_GOAWAY.rawValue), stream: 0,
       Self.bytes(UInt32(bitPattern: last)) + Self.bytes(errorCode) + debugData)
-    append(frame: UInt8(NGHTTP2_PING.rawValue), stream: 0, [UInt8](repeating: Self.goAwayPing, count: 8))
     goAway = GoAwayState(lastStream: last, drains: drains)
   }
 
@@ -48,7 +52,7 @@ extension NGHTTP2ServerSession {
   }
 
   func pingAcknowledged(_ firstByte: UInt8) {
-    if firstByte == Self.goAwayPing { goAway?.isKnown = true }
+    if firstByte == Self.goAwayPing { goAway?.isAcknowledged = true }
   }
 
   /// Queues RST_STREAM; for a stream that the library has forgotten too.

@@ -63,8 +63,9 @@ extension NGHTTP2ServerSession {
       return
     }
     hasNotedError = true
-    violations.append(
-      isRequest && openStreams >= streamLimit.map(Int.init) ?? .max ? .concurrentStreams : .protocolError)
+    // A faulty message has an error of its own.
+    let isTooMany = isRequest && error == NGHTTP2_ERR_PROTO.rawValue && openStreams >= streamLimit.map(Int.init) ?? .max
+    violations.append(isTooMany ? .concurrentStreams : .protocolError)
   }
 
   /// The library says GOAWAY by itself only when the client broke a rule; not every such case is an invalid frame to it.

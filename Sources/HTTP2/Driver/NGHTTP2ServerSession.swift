@@ -91,6 +91,7 @@ internal import CNghttp2
   /// Takes bytes from the client. False: the connection can only be closed.
   func receive(_ input: ServerInput, byteCount: Int) -> Bool {
     hasNotedError = false
+    if let goAway { self.goAway?.isKnown = goAway.isAcknowledged }
     let bytes = unsafe input.bytes(byteCount)
     return unsafe nghttp2_session_mem_recv(raw, bytes.baseAddress, bytes.count) >= 0
   }

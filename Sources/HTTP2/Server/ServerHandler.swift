@@ -4,7 +4,7 @@ public enum ServerViolation: Sendable, Equatable {
   case concurrentStreams
   /// More streams at once than that, before the client acknowledged the first settings.
   case streamsBeforeSettings
-  /// A request after the client had the connection's GOAWAY: it has answered the PING that follows each.
+  /// A request after the client had the connection's GOAWAY: it has answered the PING before it.
   case afterGoAway
   /// Fields larger than SETTINGS_MAX_HEADER_LIST_SIZE; answered with 431, never handed to the handler.
   case headerListSize
@@ -22,11 +22,11 @@ public struct ServerGreeting: Sendable, Equatable {
   public var handshakeDelay = Duration.zero
   /// The first SETTINGS in place of the configuration's.
   public var settings: [ServerSetting]?
-  /// How long they, and with them everything else, wait after the handshake; ``Duration`` nil: for ever.
+  /// How long they, and with them everything else, wait after the handshake; nil: for ever.
   public var settingsDelay: Duration? = .zero
   /// Whether the client gets WINDOW_UPDATE.
   public var updatesWindows = true
-  /// Whether the server falls silent right after the handshake.
+  /// Whether the server falls silent right after the handshake and its settings.
   public var fallsSilent = false
 
   /// A usual connection.
