@@ -96,12 +96,14 @@ struct ProtocolTests {
 
   @Test("at its end the server says GOAWAY with its reason and finishes what is under way", .timeLimit(.minutes(1)))
   func shutdown() async throws {
-    let simulator = try await LocalSimulator(checks: false) { $0.answerDelay = .seconds(2) }
+    let simulator = try await LocalSimulator(checks: false)
     let client = try simulator.client()
 
-    try client.send(1)
+    client.peer.send(RawFrames.headers(stream: 1, try RawClient.fields(), endsStream: false))
     try await client.settle()
-    async let summary = simulator.simulator.stop(grace: .seconds(20))
+    async let summary = simulator.simulator.stop(grace: .seconds(30))
+    _ = try await client.peer.frames { $0.contains { $0.type == 7 } }
+    client.peer.send(RawFrames.data(stream: 1, "{}"))
     let frames = try await client.peer.framesToEnd()
 
     let goAway = try #require(frames.firstIndex { $0.type == 7 })
