@@ -22,7 +22,7 @@ struct PushIdentity: Sendable {
 ///
 /// Two requests are the same push when their apns-id is the same, or their device token and collapse id.
 struct RetryWatch: Sendable {
-  /// Statuses after which the same request may never be sent again; with 403 as long as the provider token is the same.
+  /// Whether the same request may never be sent again after an answer.
   /// Source: Apple's table of responses.
   static func isFinal(status: Int, reason: String?) -> Bool {
     switch status {
@@ -32,6 +32,9 @@ struct RetryWatch: Sendable {
     default: false
     }
   }
+
+  /// Whether that holds only as long as the provider token is the same.
+  static func isAboutCredential(status: Int, reason: String?) -> Bool { status == 403 || reason == "TopicDisallowed" }
 
   private static let rememberedWaits = 65536
 
@@ -58,7 +61,7 @@ struct RetryWatch: Sendable {
     _ push: PushIdentity, status: Int, reason: String?, retryAfter: Duration?, now: UnixMilliseconds
   ) {
     if Self.isFinal(status: status, reason: reason) {
-      let salt = status == 403 ? push.providerToken ?? 0 : 0
+      let salt = Self.isAboutCredential(status: status, reason: reason) ? push.providerToken ?? 0 : 0
       if let id = push.messageID { messages.insert(Self.salted(id, salt)) }
       if let replacement = push.replacement { replacements.insert(replacement ^ salt) }
     }
@@ -72,7 +75,7 @@ struct RetryWatch: Sendable {
     }
   }
 
-  /// A key as it is remembered after most answers, and after a 403.
+  /// A key as it is remembered after most answers, and after one about the credential.
   private func keys(of push: PushIdentity, _ key: UInt128?) -> [UInt128] {
     guard let key else { return [] }
     return [key, Self.salted(key, push.providerToken ?? 0)]

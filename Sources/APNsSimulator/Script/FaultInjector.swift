@@ -48,7 +48,7 @@ struct FaultInjector {
     greeting.refuses = effect.refuses
     greeting.handshakeDelay = effect.handshakeDelay ?? .zero
     greeting.settingsDelay = effect.sendsNoSettings ? nil : effect.settingsDelay ?? .zero
-    if !effect.settings.isEmpty { greeting.settings = effect.settings }
+    greeting.settings = effect.settings
     greeting.updatesWindows = effect.updatesWindows
     greeting.fallsSilent = effect.fallsSilent
     return greeting

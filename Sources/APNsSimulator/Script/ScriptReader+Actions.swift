@@ -16,6 +16,8 @@ extension ScriptReader {
 
   mutating func fields(_ value: JSONValue) -> [String: String] {
     var fields: [String: String] = [:]
+    // The server's limit is 16, and four may be the simulator's own.
+    if let count = value.object?.count, count > 12 { fault(value, "an answer takes 12 fields more and not \(count)") }
     for member in members(value, known: value.object?.map(\.name) ?? []) {
       let isName = member.name.utf8.allSatisfy {
         $0 == UInt8(ascii: "-") || $0.isDecimalDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
@@ -66,11 +68,16 @@ extension ScriptReader {
 
   /// One GOAWAY or an array of them.
   mutating func goAways(_ value: JSONValue) -> [FaultEffect.GoAway] {
-    (value.array ?? [value]).map { goAway($0) }
+    guard let values = value.array else { return [goAway(value)] }
+    // The connection has to be there for the next one.
+    return values.enumerated().map { goAway($1, ending: $0 + 1 < values.count ? .stay : .drain) }
   }
 
-  mutating func goAway(_ value: JSONValue, alsoKnown: [String] = []) -> FaultEffect.GoAway {
+  mutating func goAway(
+    _ value: JSONValue, alsoKnown: [String] = [], ending: FaultEffect.GoAway.Ending = .drain
+  ) -> FaultEffect.GoAway {
     var goAway = FaultEffect.GoAway()
+    goAway.ending = ending
     let known = ["last_stream", "error", "debug_data", "after", "then"]
     for member in members(value, known: known + alsoKnown) {
       switch member.name {
@@ -78,7 +85,7 @@ extension ScriptReader {
       case "error": goAway.errorCode = errorCode(member.value) ?? 0
       case "debug_data": goAway.debugData = string(member.value).map { Array($0.utf8) } ?? []
       case "after": goAway.after = duration(member.value) ?? .zero
-      case "then": goAway.ending = word(member.value) ?? .drain
+      case "then": goAway.ending = word(member.value) ?? ending
       default: break
       }
     }

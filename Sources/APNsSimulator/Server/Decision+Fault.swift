@@ -2,8 +2,13 @@ import HTTP2
 import Operations
 
 extension Decision {
-  /// How long the answer asks the client to wait; nil: it does not, or not in seconds.
-  var retryAfter: Duration? { fields["retry-after"].flatMap { Int64($0) }.map { .seconds($0) } }
+  /// How long the answer asks the client to wait; nil: it does not, or not in seconds, or for longer than a year.
+  var retryAfter: Duration? {
+    guard let seconds = fields["retry-after"].flatMap({ Int64($0) }), (1...31_536_000).contains(seconds) else {
+      return nil
+    }
+    return .seconds(seconds)
+  }
 
   /// Does what a rule of the script says in place of the rules' consequence.
   mutating func apply(_ effect: FaultEffect, stream: Int32, now: UnixMilliseconds) {

@@ -34,7 +34,7 @@ final class JudgingHandler: ServerHandler {
 
   func greeting(for connection: UInt64, listener: Int) -> ServerGreeting {
     let greeting = faults.greeting(for: connection, now: clocks.monotonicTime())
-    if greeting.settings?.contains(where: \.isStreamLimit) == true { trusted.insert(connection) }
+    if greeting.settings.contains(where: \.isStreamLimit) { trusted.insert(connection) }
     return greeting
   }
 
@@ -62,7 +62,8 @@ final class JudgingHandler: ServerHandler {
     let request = request(received)
     let fault = faults.take(request, connection: received.connection)
     if let fault { change(fault.effect) }
-    let now = UnixMilliseconds(clocks.wallTime().value + faults.clockOffset.wholeMilliseconds)
+    let receivedAt = clocks.wallTime()
+    let now = UnixMilliseconds(receivedAt.value + faults.clockOffset.wholeMilliseconds)
     let verdict = checks ? rules.judge(request, now: now) : Verdict(unchecked: request)
     var decision = Decision(verdict, messageID: verdict.messageID ?? messageIDs.next())
     if request.environment == .development { decision.uniqueID = messageIDs.next() }
@@ -73,8 +74,8 @@ final class JudgingHandler: ServerHandler {
     }
     raiseStreamLimit(received.connection, &decision)
     decision.fill(&reply)
-    count(request, received, verdict, decision)
-    record(LogEntry(request: request, received: received, verdict: verdict, decision: decision, receivedAt: now))
+    count(request, received, verdict, decision, at: receivedAt)
+    record(LogEntry(request: request, received: received, verdict: verdict, decision: decision, receivedAt: receivedAt))
   }
 
   private func request(_ received: ServerRequest) -> PushRequest {
@@ -102,13 +103,13 @@ final class JudgingHandler: ServerHandler {
   }
 
   private func count(
-    _ request: PushRequest, _ received: ServerRequest, _ verdict: Verdict, _ decision: Decision
+    _ request: PushRequest, _ received: ServerRequest, _ verdict: Verdict, _ decision: Decision,
+    at now: UnixMilliseconds
   ) {
     let push = PushIdentity(request, verdict)
     let entry = LedgerEntry(
       device: push.device, providerToken: push.providerToken, messageID: push.messageID,
       openStreams: received.openStreams, outcome: decision.outcomeWord)
-    let now = clocks.wallTime()
     var violations = retries.violations(of: push, now: now)
     if verdict.rejection?.reason == .tooManyProviderTokenUpdates { violations.append(.providerTokenUpdates) }
     if decision.outcome == .answer {

@@ -40,7 +40,10 @@ extension NGHTTP2ServerSession {
     append(
       frame: UInt8(NGHTTP2_GOAWAY.rawValue), stream: 0,
       Self.bytes(UInt32(bitPattern: last)) + Self.bytes(errorCode) + debugData)
-    goAway = GoAwayState(lastStream: last, drains: drains)
+    // A second GOAWAY changes nothing in that the client knows of the first.
+    let known = goAway ?? GoAwayState(lastStream: last, drains: drains)
+    goAway = GoAwayState(
+      lastStream: last, drains: drains, isAcknowledged: known.isAcknowledged, isKnown: known.isKnown)
   }
 
   /// Whether a stream is taken up in spite of a GOAWAY; what it left out stays without an answer (RFC 9113 section 6.8).

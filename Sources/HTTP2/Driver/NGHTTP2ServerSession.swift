@@ -57,7 +57,10 @@ internal import CNghttp2
     unsafe raw = session
     unsafe context.pointee.session = Unmanaged.passUnretained(self)
     let limit = ServerSetting.maxHeaderListSize(UInt32(clamping: configuration.headerListLimitBytes))
-    guard submit(settings: greeting.settings ?? configuration.settings + [limit]) else { return nil }
+    let usual = (configuration.settings + [limit]).filter { setting in
+      !greeting.settings.contains { $0.identifier == setting.identifier }
+    }
+    guard submit(settings: usual + greeting.settings) else { return nil }
   }
 
   private static func makeSession(

@@ -13,7 +13,7 @@ extension ServerConnection {
 
   private func answerEarly(_ session: NGHTTP2ServerSession) {
     let requests = session.begun
-    session.begun.removeAll()
+    session.begun.removeAll(keepingCapacity: true)
     for request in requests where session.isReceiving(request) && server.handler.answersEarly(request) {
       session.take(request)
       answer(request, session)

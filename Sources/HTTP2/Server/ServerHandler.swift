@@ -20,8 +20,8 @@ public struct ServerGreeting: Sendable, Equatable {
   public var refuses = false
   /// How long the handshake waits.
   public var handshakeDelay = Duration.zero
-  /// The first SETTINGS in place of the configuration's.
-  public var settings: [ServerSetting]?
+  /// Parameters of the first SETTINGS in place of the configuration's.
+  public var settings: [ServerSetting] = []
   /// How long they, and with them everything else, wait after the handshake; nil: for ever.
   public var settingsDelay: Duration? = .zero
   /// Whether the client gets WINDOW_UPDATE.

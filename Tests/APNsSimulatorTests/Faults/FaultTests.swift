@@ -229,7 +229,7 @@ struct ConnectionFaultTests {
   func twoGoAways() async throws {
     let simulator = try await LocalSimulator(
       """
-      {"rules":[{"limit":1,"do":{"goaway":[{"last_stream":"max","debug_data":"","then":"stay"},
+      {"rules":[{"limit":1,"do":{"goaway":[{"last_stream":"max","debug_data":""},
         {"last_stream":"this","error":"ENHANCE_YOUR_CALM","debug_data":"calm down","after":"50ms"}]}}]}
       """)
     let client = try simulator.client()
@@ -294,7 +294,9 @@ struct ConnectionFaultTests {
     try await eventually("the third request is read") { simulator.summary.requests == 3 }
 
     #expect(
-      firstFrames.filter { $0.type == 4 && $0.flags == 0 }.map { RawFrames.settings(in: $0.payload) } == [[3: 500]])
+      firstFrames.filter { $0.type == 4 && $0.flags == 0 }.map { RawFrames.settings(in: $0.payload) } == [
+        [3: 500, 6: 8000]
+      ])
     #expect(waited >= .milliseconds(400))
     #expect(secondFrames.first?.type == 4 && secondFrames.first?.flags == 0)
     #expect(try await third.peer.frames { _ in true }.isEmpty)

@@ -80,6 +80,37 @@ struct ScriptTests {
     #expect(error?.faults.map { [$0.line, $0.column] } == [[3, 14], [3, 35], [3, 46], [4, 5]])
   }
 
+  @Test("a damaged script is refused or read, and never ends the program", .timeLimit(.minutes(1)))
+  func damaged() throws {
+    let whole = Array(try SimulatorFixture.text("scripts/everything.json").utf8)
+    let digits = Array("0123456789-+.eE\"{}[],:tfn/".utf8)
+    var state: UInt64 = 1
+    func next(_ bound: Int) -> Int {
+      state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
+      return Int(state >> 33) % bound
+    }
+    var refused = 0
+    for _ in 0..<1500 {
+      var bytes = whole
+      for _ in 0...next(3) {
+        let place = next(bytes.count)
+        switch next(3) {
+        case 0: bytes[place] = digits[next(digits.count)]
+        case 1: bytes.remove(at: place)
+        default: bytes.insert(digits[next(digits.count)], at: place)
+        }
+      }
+      do throws(ScriptError) {
+        _ = try FaultScript(parsing: bytes)
+      } catch {
+        refused += 1
+        #expect(!error.faults.isEmpty)
+      }
+    }
+
+    #expect((300..<1500).contains(refused))
+  }
+
   @Test("every script of the fixtures can be read")
   func fixtures() throws {
     let folder = SimulatorFixture.path("scripts")

@@ -37,10 +37,12 @@ struct WatchTests {
     #expect(watch.violations(of: again, now: Self.now) == (isSame ? [.finalRetry] : []))
   }
 
-  @Test("after a 403 the push may come again with another provider token")
-  func otherProviderToken() {
+  @Test(
+    "after a refusal of the credential the push may come again with another provider token",
+    arguments: [(403, "InvalidProviderToken"), (400, "TopicDisallowed")])
+  func otherProviderToken(status: Int, reason: String) {
     var watch = RetryWatch()
-    watch.answered(Self.push, status: 403, reason: "InvalidProviderToken", retryAfter: nil, now: Self.now)
+    watch.answered(Self.push, status: status, reason: reason, retryAfter: nil, now: Self.now)
     var other = Self.push
     other.providerToken = 5
 
