@@ -54,12 +54,11 @@ let package = Package(
 
     // Roots.
     .plugin(name: "BuildCommit", capability: .buildTool()),
-    library(
-      "Composition", ["APNs", "Delivery", "StoreSQLite", "PushCore", "HTTP2", "OpenSSL", "JSON", "Operations"],
-      plugins: ["BuildCommit"]),
-    program("pushrelay", ["Composition", "APNs", "Delivery", "PushCore", "JSON", "Operations"]),
-    program("sendpush", ["Composition", "APNs", "Delivery", "PushCore", "JSON", "Operations"]),
-    program("apns-simulator", ["APNsSimulator", "Operations"]),
+    library("BuildInfo", ["Operations"], plugins: ["BuildCommit"]),
+    library("Composition", ["APNs", "Delivery", "StoreSQLite", "PushCore", "OpenSSL", "JSON", "Operations"]),
+    program("pushrelay", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
+    program("sendpush", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
+    program("apns-simulator", ["APNsSimulator", "BuildInfo", "Operations"]),
 
     .target(name: "Support", dependencies: ["JSON", "Operations"], path: "Tests/Support", swiftSettings: tests),
     .target(

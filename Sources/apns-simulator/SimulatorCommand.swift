@@ -51,6 +51,4 @@ enum SimulatorCommand {
     ],
     action: SimulatorRun.run)
 
-  /// The version, by Semantic Versioning.
-  static let version = "0.1.0"
 }

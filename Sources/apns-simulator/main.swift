@@ -1,3 +1,4 @@
+import BuildInfo
 import Operations
 
-SimulatorCommand.root.main(version: ProductVersion(name: SimulatorCommand.name, version: SimulatorCommand.version))
+SimulatorCommand.root.main(version: .current(SimulatorCommand.name))

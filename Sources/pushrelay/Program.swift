@@ -1,3 +1,4 @@
+import BuildInfo
 import Composition
 import Operations
 

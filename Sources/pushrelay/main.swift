@@ -1,4 +1,4 @@
-import Composition
+import BuildInfo
 import Operations
 
 Program.command.main(version: .current("pushrelay"))

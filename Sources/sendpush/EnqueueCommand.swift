@@ -51,7 +51,7 @@ enum EnqueueCommand {
     return try await context.withStore { store in
       try await context.bind(store, topics: [publication.topic])
       let id = try await publish(publication, in: store, console)
-      let state = try await store.status(id)?.state ?? .queued
+      let state = try await Self.state(of: id, publication, in: store, context)
       if invocation.flag("json") {
         var writer = JSONWriter()
         writer.object {
@@ -66,6 +66,14 @@ enum EnqueueCommand {
       guard invocation.flag("wait") else { return .success }
       return try await StatusWait(context: context, store: store).exitCode(of: id)
     }
+  }
+
+  /// How it was stored: a relay may be sending it by now.
+  private static func state(
+    of id: NotificationID, _ publication: Publication, in store: any Store, _ context: CommandContext
+  ) async throws -> NotificationState {
+    if let sendAt = publication.sendAt, sendAt > context.clocks.wallTime() { return .scheduled }
+    return try await store.status(id)?.state == .held ? .held : .queued
   }
 
   private static func publish(

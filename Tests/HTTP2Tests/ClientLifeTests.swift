@@ -114,6 +114,47 @@ import Testing
     #expect(await client.client.connect(client.origin)?.kind == .closing)
   }
 
+  @Test("A client that is released without being closed still ends every request")
+  func released() async throws {
+    let peer = try RawPeer { event, peer in
+      if case .connected = event { peer.settings([3: 1]) }
+    }
+    let (ended, continuation) = AsyncStream<HTTP2Response>.makeStream()
+    do {
+      let client = try HTTP2Client(configuration: HTTP2ClientConfiguration()) {
+        for response in $0 { continuation.yield(response) }
+      }
+      let origin = client.addOrigin(HTTP2Origin(host: "localhost", port: peer.port, tls: try Fixture.trust()))
+      #expect(await client.connect(origin) == nil)
+      var batch = HTTP2RequestBatch(id: 1, origin: origin, template: try .example())
+      for number: UInt8 in 0..<3 { batch.append(pathSuffix: [0x30 + number]) }
+      client.submit(batch)
+    }
+
+    var responses: [HTTP2Response] = []
+    for await response in ended {
+      responses.append(response)
+      if responses.count == 3 { break }
+    }
+
+    expectEachOnce(responses, 3)
+    #expect(responses.allSatisfy { $0.unsent?.kind == .closing || $0.unanswered?.kind == .closing })
+    peer.stop()
+  }
+
+  @Test("A connect that waits survives the replacement of its connection")
+  func replaceWhileConnecting() async throws {
+    let peer = try RawPeer { event, peer in
+      if case .connected = event { peer.settings([3: 1]) }
+    }
+    let client = try TestClient(port: peer.port)
+    async let connected = client.client.connect(client.origin)
+    for _ in 0..<20 { client.client.replaceConnections(of: client.origin) }
+    #expect(await connected == nil)
+    await client.close()
+    peer.stop()
+  }
+
   @Test("Closing while a connection is being established ends everything")
   func closeWhileConnecting() async throws {
     let peer = try RawPeer(manners: .silent)

@@ -445,6 +445,44 @@ import Testing
     peer.stop()
   }
 
+  @Test("A peer that stops reading for a while holds requests back and loses none")
+  func slowPeer() async throws {
+    let paused = Mutex<(@Sendable () -> Void)?>(nil)
+    let peer = try RawPeer { event, peer in
+      if case .connected = event {
+        peer.settings([3: 1000, 4: 0x7fff_ffff])
+        peer.send(type: 8, stream: 0, [0x7f, 0, 0, 0])
+        nonisolated(unsafe) let connection = peer
+        paused.withLock { $0 = { connection.resume() } }
+        peer.pause()
+      }
+      if case .request(let stream) = event { peer.answer(stream) }
+    }
+    let client = try TestClient(port: peer.port)
+    // Far more than the socket's buffers take.
+    for batch in 0..<3 {
+      try client.submit(1000, id: UInt64(batch), body: [UInt8](repeating: 0x78, count: 12_000))
+    }
+    var queued = -1
+    while true {
+      let origin = await client.client.snapshot().first
+      let open = origin?.connections.first?.openStreams ?? 0
+      if let now = origin?.queuedRequests, now == queued, open > 10 { break }
+      queued = origin?.queuedRequests ?? -1
+      await SystemClocks().sleep(until: SystemClocks().monotonicTime() + .milliseconds(50))
+    }
+    #expect(queued > 1000)
+    #expect(client.received.count < 100)
+
+    peer.run { paused.withLock { $0 }?() }
+    let responses = await client.responses(3000)
+
+    expectEachOnce(responses, 3000)
+    #expect(responses.allSatisfy { $0.status == 200 })
+    await client.close()
+    peer.stop()
+  }
+
   @Test(
     "A byte that HTTP forbids makes its request invalid, and no other", arguments: [0x00, 0x0a, 0x0d, 0x20, 0x7f, 0xe9])
   func forbiddenByte(byte: UInt8) async throws {

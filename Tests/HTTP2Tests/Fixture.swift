@@ -26,11 +26,13 @@ enum Fixture {
 
 extension HTTP2RequestTemplate {
   /// A small request like those that the product sends.
-  static func example(body: [UInt8] = Array(#"{"aps":{}}"#.utf8)) throws -> HTTP2RequestTemplate {
+  static func example(
+    topic: String = "com.example.app", body: [UInt8] = Array(#"{"aps":{}}"#.utf8)
+  ) throws -> HTTP2RequestTemplate {
     try HTTP2RequestTemplate(
       authority: "localhost", pathPrefix: "/3/device/",
       fields: [
-        HTTP2Field("authorization", "bearer secret", indexing: .never), HTTP2Field("apns-topic", "com.example.app"),
+        HTTP2Field("authorization", "bearer secret", indexing: .never), HTTP2Field("apns-topic", topic),
       ], perRequestField: "apns-id", body: body)
   }
 }

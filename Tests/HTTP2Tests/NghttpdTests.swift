@@ -14,7 +14,7 @@ private final class Nghttpd {
   let process = Process()
   let port: UInt16
 
-  init(_ options: [String] = []) throws {
+  init(_ options: [String] = [], output: FileHandle = .nullDevice) throws {
     let socket = try Socket.listen(host: "127.0.0.1", port: 0)
     port = try #require(socket.localAddress?.port)
     socket.close()
@@ -22,7 +22,7 @@ private final class Nghttpd {
     process.arguments =
       ["--address=127.0.0.1", "--echo-upload"] + options
       + ["\(port)", Fixture.path("server.key"), Fixture.path("server.pem")]
-    process.standardOutput = FileHandle.nullDevice
+    process.standardOutput = output
     process.standardError = FileHandle.nullDevice
     try process.run()
   }
@@ -67,6 +67,34 @@ struct NghttpdTests {
     }
     await client.close()
     server.stop()
+  }
+
+  @Test(
+    "nghttpd's decoder sees the fields of every request, whatever its table size", arguments: [4096, 0, 100, 65_536])
+  func fields(tableSize: Int) async throws {
+    let log = FileManager.default.temporaryDirectory.appendingPathComponent("nghttpd-\(UUID().uuidString).log")
+    _ = FileManager.default.createFile(atPath: log.path, contents: nil)
+    defer { try? FileManager.default.removeItem(at: log) }
+    let server = try Nghttpd(["--verbose", "--header-table-size=\(tableSize)"], output: FileHandle(forWritingTo: log))
+    let client = try await server.client()
+    for batch in 0..<6 { try client.submit(20, id: UInt64(batch), topic: "com.example.app\(batch % 3)") }
+
+    let responses = await client.responses(120)
+    await client.close()
+    server.stop()
+
+    #expect(responses.allSatisfy { $0.status == 200 })
+    let text = try String(contentsOf: log, encoding: .utf8)
+    func count(_ line: String) -> Int { text.components(separatedBy: line).count - 1 }
+    #expect(count(":method: POST\n") == 120)
+    #expect(count(":scheme: https\n") == 120)
+    #expect(count(":authority: localhost\n") == 120)
+    #expect(count("authorization: bearer secret\n") == 120)
+    for topic in 0..<3 { #expect(count("apns-topic: com.example.app\(topic)\n") == 40) }
+    for batch in 0..<6 {
+      for number in 0..<20 { #expect(count(":path: /3/device/device-\(batch)-\(number)\n") == 1) }
+    }
+    #expect(count("apns-id: 00000000-0000-4000-8000-100019\n") == 6)
   }
 
   @Test("Bodies larger than the peer's windows arrive whole")

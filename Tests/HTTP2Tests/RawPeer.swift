@@ -130,6 +130,7 @@ final class PeerConnection: EventHandler {
   private var established = false
   private var prefaceSeen = false
   private var settingsSent = false
+  private var isPaused = false
   private var settingsOwed = false
   private var input: [UInt8] = []
   private var output: [UInt8] = []
@@ -166,9 +167,18 @@ final class PeerConnection: EventHandler {
     read()
   }
 
+  /// Reads nothing more from the socket until ``resume()``.
+  func pause() { isPaused = true }
+
+  /// Reads again.
+  func resume() {
+    isPaused = false
+    read()
+  }
+
   private func read() {
     var buffer = [UInt8](repeating: 0, count: 16_384)
-    while !isClosed {
+    while !isClosed, !isPaused {
       switch buffer.withUnsafeMutableBytes({ stream.read(into: $0) }) {
       case .bytes(let count):
         input += buffer[..<count]

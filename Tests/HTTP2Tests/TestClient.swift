@@ -51,11 +51,13 @@ final class TestClient: Sendable {
 
   /// Submits `count` requests as one batch; each path ends in its number.
   func submit(
-    _ count: Int, id: UInt64 = 1, body: [UInt8] = Array(#"{"aps":{}}"#.utf8), notAfter: MonotonicTime = .distantFuture,
+    _ count: Int, id: UInt64 = 1, topic: String = "com.example.app", body: [UInt8] = Array(#"{"aps":{}}"#.utf8),
+    notAfter: MonotonicTime = .distantFuture,
     responseTimeout: Duration = .seconds(20)
   ) throws {
     var batch = HTTP2RequestBatch(
-      id: id, origin: origin, template: try .example(body: body), notAfter: notAfter, responseTimeout: responseTimeout)
+      id: id, origin: origin, template: try .example(topic: topic, body: body), notAfter: notAfter,
+      responseTimeout: responseTimeout)
     for number in 0..<count {
       batch.append(
         pathSuffix: Array("device-\(id)-\(number)".utf8),

@@ -54,6 +54,6 @@ public struct RequestPreview: Sendable, Equatable {
     return lines.joined(separator: "\n") + "\n"
   }
 
-  /// Equal when they print alike.
+  /// Whether both print the same.
   public static func == (left: Self, right: Self) -> Bool { left.text == right.text }
 }

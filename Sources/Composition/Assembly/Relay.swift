@@ -48,7 +48,6 @@ public final class Relay: Sendable {
       "serving",
       [
         "store": .describing(context.configuration.store), "app.count": .count(context.configuration.apps.count),
-        "version": .string(ProductVersion.current("pushrelay").text),
       ])
     let grace = context.configuration.shutdownGrace
     // What is canceled after that has had its chance: the worker hands back at the end of its own grace.

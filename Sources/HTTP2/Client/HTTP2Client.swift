@@ -7,8 +7,8 @@ import Operations
 /// replaces connections by itself (RFC 9113); what was certainly not processed it sends again elsewhere, a few times. The
 /// caller bounds what is in flight: the client queues whatever is submitted. Two batches of 1000 keep a connection busy.
 ///
-/// All methods may be called from any thread. Close a client before letting go of it: requests that are open when the last
-/// reference goes are dropped without a response.
+/// All methods may be called from any thread. A client that is released without ``close(grace:)`` closes as with no grace, and
+/// `onResponses` may be called for a moment after that.
 public final class HTTP2Client: Sendable {
   private let mailbox: Mailbox<ClientMessage>
   private let thread: LoopThread
@@ -29,6 +29,8 @@ public final class HTTP2Client: Sendable {
       ClientEngine(loop: loop, configuration: configuration, mailbox: mailbox, onResponses: onResponses).start()
     }
   }
+
+  deinit { mailbox.send(.close(.zero)) }
 
   /// Adds an origin. Its first connection is opened for its first batch, or by ``connect(_:)``.
   public func addOrigin(_ origin: HTTP2Origin) -> HTTP2OriginID {

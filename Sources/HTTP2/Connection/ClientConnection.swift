@@ -150,11 +150,17 @@ extension ClientConnection {
 
 extension ClientConnection {
   func ready(_ readiness: Readiness) {
+    let wasBlocked = isBlocked
     if readiness.contains(.writable) { isBlocked = false }
     switch stage {
     case .handshaking(let stream): shakeHands(stream)
     case .open:
       read()
+      if wasBlocked, !isBlocked {
+        pump(all: false)
+        // There is room for streams again.
+        origin.progressed(self)
+      }
       if !isClosed { origin.markDirty(self) }
     case .connecting, .closed: return
     }

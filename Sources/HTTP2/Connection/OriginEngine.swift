@@ -233,6 +233,7 @@ extension OriginEngine {
     connections.removeAll { $0 === connection }
     _ = pool.ended(connection.number, answered: false, intended: true, now: now, random: 0)
     tell(connection, .closed(nil))
+    if !connectWaiters.isEmpty, connections.isEmpty { connect() }
   }
 
   private func drain(_ connection: ClientConnection, _ reason: String) {

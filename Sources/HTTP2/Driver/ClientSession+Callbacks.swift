@@ -9,6 +9,7 @@ extension ClientSession {
     unsafe nghttp2_session_callbacks_set_on_data_chunk_recv_callback(callbacks, onDataChunk)
     unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks, onFrame)
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks, onStreamClose)
+    unsafe nghttp2_session_callbacks_set_before_frame_send_callback(callbacks, beforeFrame)
     unsafe nghttp2_session_callbacks_set_error_callback2(callbacks, onError)
   }
 
@@ -61,7 +62,9 @@ extension ClientSession {
       else { return }
       unsafe slot.pointee.complete = unsafe slot.pointee.status >= 200
     case NGHTTP2_SETTINGS.rawValue:
-      if UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 { settingsChanged = true }
+      guard UInt32(header.flags) & NGHTTP2_FLAG_ACK.rawValue == 0 else { return }
+      settingsChanged = true
+      unsafe limitHeaderTable(frame.pointee.settings)
     case NGHTTP2_GOAWAY.rawValue:
       let goaway = unsafe frame.pointee.goaway
       let bytes = unsafe UnsafeBufferPointer(start: goaway.opaque_data, count: goaway.opaque_data_len)
@@ -70,6 +73,19 @@ extension ClientSession {
       goAwayIsNew = true
     default: return
     }
+  }
+
+  /// Each value counts, also one that a later one in the same read takes back.
+  private func limitHeaderTable(_ settings: nghttp2_settings) {
+    for index in unsafe 0..<settings.niv
+    where unsafe settings.iv[index].settings_id == Int32(NGHTTP2_SETTINGS_HEADER_TABLE_SIZE.rawValue) {
+      unsafe encoder.limitTable(to: settings.iv[index].value)
+    }
+  }
+
+  fileprivate func aboutToSend(_ frame: UnsafePointer<nghttp2_frame>) {
+    guard unsafe UInt32(frame.pointee.hd.type) == NGHTTP2_HEADERS.rawValue else { return }
+    unsafe headersSlot = unsafe slot(frame.pointee.hd.stream_id)
   }
 
   fileprivate func streamClosed(_ slot: UnsafeMutablePointer<StreamSlot>, _ streamID: Int32, _ code: UInt32) {
@@ -137,6 +153,14 @@ private func onStreamClose(
   unsafe session(context)._withUnsafeGuaranteedRef { session in
     if let slot = unsafe session.slot(streamID) { unsafe session.streamClosed(slot, streamID, code) }
   }
+  return 0
+}
+
+private func beforeFrame(
+  _: OpaquePointer?, _ frame: UnsafePointer<nghttp2_frame>?, _ context: UnsafeMutableRawPointer?
+) -> Int32 {
+  guard let frame = unsafe frame else { return 0 }
+  unsafe session(context)._withUnsafeGuaranteedRef { unsafe $0.aboutToSend(frame) }
   return 0
 }
 

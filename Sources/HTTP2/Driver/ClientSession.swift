@@ -33,9 +33,10 @@ struct ClientSessionLimits {
   let output: OutputBuffer
   let slab: StreamSlab
   let raw: OpaquePointer
-  private var headers: UnsafeMutablePointer<nghttp2_nv>
-  private var headerCapacity = 32
-  private var headerTemplate: HTTP2RequestTemplate?
+  /// Makes the header blocks of requests; nghttp2's own are thrown away, see ``produce()``.
+  var encoder = RequestHeaderEncoder()
+  /// The stream whose HEADERS nghttp2 is about to produce.
+  var headersSlot: UnsafeMutablePointer<StreamSlot>?
 
   /// The time of what is being received, for latencies; set by the owner.
   var now: UInt64 = 0
@@ -70,12 +71,10 @@ struct ClientSessionLimits {
     self.output = output
     self.limits = limits
     slab = StreamSlab(capacity: limits.maximumStreams)
-    unsafe headers = .allocate(capacity: headerCapacity)
     var session: OpaquePointer?
     var options: OpaquePointer?
     var callbacks: OpaquePointer?
     guard unsafe nghttp2_option_new(&options) == 0, unsafe nghttp2_session_callbacks_new(&callbacks) == 0 else {
-      unsafe headers.deallocate()
       return nil
     }
     defer {
@@ -88,7 +87,6 @@ struct ClientSessionLimits {
     unsafe Self.setCallbacks(callbacks)
     guard unsafe nghttp2_session_client_new2(&session, callbacks, nil, options) == 0, let session = unsafe session
     else {
-      unsafe headers.deallocate()
       return nil
     }
     unsafe raw = unsafe session
@@ -99,7 +97,6 @@ struct ClientSessionLimits {
   deinit {
     // Its callbacks do not run here: streams that are still open are dropped silently, after ``abandon(_:)``.
     unsafe nghttp2_session_del(raw)
-    unsafe headers.deallocate()
   }
 
   /// Streams that are open now.
@@ -137,12 +134,12 @@ extension ClientSession {
     guard entry.valueLength != HTTP2RequestBatch.Entry.invalid else {
       return .invalid(failure(.invalidRequest, "the path or the field of the request holds a byte that HTTP forbids"))
     }
-    if let problem = unsafe prepareHeaders(batch, entry) { return .invalid(problem) }
+    let template = unsafe batch.pointee.template
+    if let problem = sizeProblem(template, entry) { return .invalid(problem) }
     var taken = request
     taken.attempts += 1
     taken.connection = number
     taken.takenAt = now
-    let template = unsafe headerTemplate.unsafelyUnwrapped
     let (deadline, overflow) = unsafe now.addingReportingOverflow(batch.pointee.timeout)
     guard
       let slot = unsafe slab.take(
@@ -153,8 +150,8 @@ extension ClientSession {
     var provider = unsafe nghttp2_data_provider(source: nghttp2_data_source(ptr: slot), read_callback: provideBody)
     let id =
       unsafe template.bodyLength == 0
-      ? nghttp2_submit_request(raw, nil, headers, template.headerCount, nil, slot)
-      : nghttp2_submit_request(raw, nil, headers, template.headerCount, &provider, slot)
+      ? nghttp2_submit_request(raw, nil, template.method, 1, nil, slot)
+      : nghttp2_submit_request(raw, nil, template.method, 1, &provider, slot)
     guard id > 0 else {
       unsafe slab.release(slot)
       return .exhausted
@@ -163,32 +160,18 @@ extension ClientSession {
     return .opened
   }
 
-  /// Puts the request's path and field beside the template's constant headers. Returns a failure if the peer would refuse
-  /// their size.
-  private func prepareHeaders(
-    _ batch: UnsafeMutablePointer<PendingBatch>, _ entry: HTTP2RequestBatch.Entry
-  ) -> HTTP2Failure? {
-    let template = unsafe batch.pointee.template
-    if headerTemplate !== template {
-      if headerCapacity < template.headerCount {
-        unsafe headers.deallocate()
-        headerCapacity = template.headerCount
-        unsafe headers = .allocate(capacity: headerCapacity)
-      }
-      unsafe headers.update(from: template.headers, count: template.headerCount)
-      headerTemplate = template
-    }
+  /// Why the request's header fields are too large, or nil.
+  private func sizeProblem(_ template: HTTP2RequestTemplate, _ entry: HTTP2RequestBatch.Entry) -> HTTP2Failure? {
     let size = template.constantHeaderListSize + Int(entry.pathLength) + Int(entry.valueLength)
     guard size <= peerHeaderListLimit else {
       return failure(
         .invalidRequest, "the request's header fields count \(size) bytes, the peer takes \(peerHeaderListLimit)")
     }
-    let start = unsafe batch.pointee.bytes + Int(entry.offset)
-    unsafe headers[HTTP2RequestTemplate.pathIndex].value = unsafe start
-    unsafe headers[HTTP2RequestTemplate.pathIndex].valuelen = Int(entry.pathLength)
-    if template.valueIndex >= 0 {
-      unsafe headers[template.valueIndex].value = unsafe start + Int(entry.pathLength)
-      unsafe headers[template.valueIndex].valuelen = Int(entry.valueLength)
+    // 32 bytes a field are counted and not sent: far more than literals, lengths and table size updates add.
+    guard size <= OutputBuffer.frameLength else {
+      return failure(
+        .invalidRequest,
+        "the request's header fields count \(size) bytes, more than a frame of \(OutputBuffer.frameLength)")
     }
     return nil
   }
@@ -271,14 +254,54 @@ extension ClientSession {
 
   /// Moves frames into the output until there are none or a record is full. False when the connection is of no further
   /// use.
+  ///
+  /// nghttp2 gives one frame at a time. It believes that a request has a single field, `:method`: its HEADERS are replaced
+  /// by those of ``encoder``, which knows that requests share nearly all of their fields. The stream's state, flow control
+  /// and everything received are nghttp2's. (Its encoder would compress the shared fields again for each request, never
+  /// index `authorization`, and cost twice as much as all the rest.)
   func produce() -> Bool {
     while output.count < OutputBuffer.recordLength {
       var data: UnsafePointer<UInt8>?
       let length = unsafe nghttp2_session_mem_send(raw, &data)
       guard length > 0, let data = unsafe data else { return length == 0 }
-      guard output.hasRoom(length) else { return false }
-      unsafe output.append(data, length)
+      if let slot = unsafe headersSlot {
+        unsafe headersSlot = nil
+        guard unsafe appendHeaders(slot, insteadOf: data, length) else { return false }
+      } else {
+        guard output.hasRoom(length) else { return false }
+        unsafe output.append(data, length)
+      }
     }
+    return true
+  }
+
+  /// Puts a request's HEADERS into the output, with flags and stream of the frame that nghttp2 made.
+  private func appendHeaders(
+    _ slot: UnsafeMutablePointer<StreamSlot>, insteadOf frame: UnsafePointer<UInt8>, _ length: Int
+  ) -> Bool {
+    let batch = unsafe slot.pointee.request.batch
+    let entry = unsafe batch.pointee.entries[Int(slot.pointee.request.entry)]
+    let path = unsafe batch.pointee.bytes + Int(entry.offset)
+    let pathLength = Int(entry.pathLength)
+    let template = unsafe batch.pointee.template
+    encoder.prepare(template)
+    let valueLength = template.perRequestField == nil ? -1 : Int(entry.valueLength)
+    let blockLength =
+      encoder.head.count + 1 + OutputBuffer.stringLength(pathLength) + encoder.tail.count
+      + (valueLength < 0 ? 0 : OutputBuffer.stringLength(valueLength))
+    let isWholeFrame =
+      unsafe length >= 9 && frame[3] == UInt8(NGHTTP2_HEADERS.rawValue)
+      && frame[4] & UInt8(NGHTTP2_FLAG_END_HEADERS.rawValue) != 0
+    guard isWholeFrame, blockLength <= OutputBuffer.frameLength, output.hasRoom(blockLength + 9) else { return false }
+    output.append(UInt8(blockLength >> 16))
+    output.append(UInt8(truncatingIfNeeded: blockLength >> 8))
+    output.append(UInt8(truncatingIfNeeded: blockLength))
+    unsafe output.append(frame + 3, 6)
+    output.append(encoder.head)
+    output.append(RequestHeaderEncoder.pathName)
+    unsafe output.appendString(path, pathLength)
+    output.append(encoder.tail)
+    if valueLength >= 0 { unsafe output.appendString(path + pathLength, valueLength) }
     return true
   }
 

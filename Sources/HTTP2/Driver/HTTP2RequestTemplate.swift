@@ -39,16 +39,18 @@ public struct HTTP2TemplateError: Error, Sendable, CustomStringConvertible {
   /// The size of the shared body in bytes.
   public let bodyLength: Int
 
-  // Written in the initializer alone; the pointers below point into these allocations or among them.
-  nonisolated(unsafe) let headers: UnsafeMutablePointer<nghttp2_nv>
-  let headerCount: Int
-  /// The place of `:path` in ``headers``.
-  static let pathIndex = 3
-  /// The place of the per-request field: the last; -1 when there is none.
-  let valueIndex: Int
+  /// The pseudo fields without `:path`, in the order they are sent.
+  let pseudoFields: [HTTP2Field]
+  /// The other fields that all requests share.
+  let otherFields: [HTTP2Field]
+  /// The name of the field whose value comes with each request.
+  let perRequestField: String?
   /// The size of the header list without path and per-request value (RFC 9113 section 6.5.2).
   let constantHeaderListSize: Int
+  // Written in the initializer alone.
   nonisolated(unsafe) let body: UnsafeMutablePointer<UInt8>
+  /// The only field that nghttp2 is told of: it wants the method for its rules about answers.
+  nonisolated(unsafe) let method: UnsafeMutablePointer<nghttp2_nv>
   nonisolated(unsafe) private let text: UnsafeMutablePointer<UInt8>
 
   /// A template.
@@ -60,42 +62,33 @@ public struct HTTP2TemplateError: Error, Sendable, CustomStringConvertible {
     method: String = "POST", scheme: String = "https", authority: String, pathPrefix: String, fields: [HTTP2Field],
     perRequestField: String? = nil, body: [UInt8]
   ) throws(HTTP2TemplateError) {
-    var all = [
-      HTTP2Field(":method", method), HTTP2Field(":scheme", scheme), HTTP2Field(":authority", authority),
-      HTTP2Field(":path", pathPrefix),
-    ]
-    all += fields
+    pseudoFields = [HTTP2Field(":method", method), HTTP2Field(":scheme", scheme), HTTP2Field(":authority", authority)]
+    otherFields = fields
+    self.perRequestField = perRequestField
+    var all = pseudoFields + [HTTP2Field(":path", pathPrefix)] + fields
     if let perRequestField { all.append(HTTP2Field(perRequestField, "", indexing: .never)) }
     for field in all { try Self.check(field) }
 
     self.pathPrefix = Array(pathPrefix.utf8)
+    constantHeaderListSize =
+      all.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 } - pathPrefix.utf8.count
     bodyLength = body.count
     unsafe self.body = .allocate(capacity: max(1, body.count))
     unsafe self.body.initialize(from: body, count: body.count)
-    headerCount = all.count
-    valueIndex = perRequestField == nil ? -1 : all.count - 1
-    constantHeaderListSize =
-      all.reduce(0) { $0 + $1.name.utf8.count + $1.value.utf8.count + 32 } - pathPrefix.utf8.count
-    let bytes = all.flatMap { Array($0.name.utf8) + Array($0.value.utf8) }
-    unsafe text = .allocate(capacity: max(1, bytes.count))
+    let name = Array(":method".utf8)
+    let bytes = name + Array(method.utf8)
+    unsafe text = .allocate(capacity: bytes.count)
     unsafe text.initialize(from: bytes, count: bytes.count)
-    unsafe headers = .allocate(capacity: all.count)
-    var next = unsafe text
-    for (index, field) in all.enumerated() {
-      var flags = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
-      if field.indexing == .never { flags |= NGHTTP2_NV_FLAG_NO_INDEX.rawValue }
-      let nameLength = field.name.utf8.count
-      let valueLength = field.value.utf8.count
-      unsafe (headers + index).initialize(
-        to: nghttp2_nv(
-          name: next, value: next + nameLength, namelen: nameLength, valuelen: valueLength,
-          flags: UInt8(truncatingIfNeeded: flags)))
-      unsafe next += nameLength + valueLength
-    }
+    unsafe self.method = .allocate(capacity: 1)
+    let flags = NGHTTP2_NV_FLAG_NO_COPY_NAME.rawValue | NGHTTP2_NV_FLAG_NO_COPY_VALUE.rawValue
+    unsafe self.method.initialize(
+      to: nghttp2_nv(
+        name: text, value: text + name.count, namelen: name.count, valuelen: bytes.count - name.count,
+        flags: UInt8(truncatingIfNeeded: flags)))
   }
 
   deinit {
-    unsafe headers.deallocate()
+    unsafe method.deallocate()
     unsafe text.deallocate()
     unsafe body.deallocate()
   }

@@ -18,6 +18,8 @@ internal import OpenSSL
 @safe final class OutputBuffer {
   /// A full TLS record: what is collected before it is written.
   static let recordLength = 16_384
+  /// The longest payload of a frame that every peer takes (RFC 9113 section 6.5.2).
+  static let frameLength = 16_384
   // A frame is produced whole; the largest header block that nghttp2 sends fits beside a record.
   private static let capacity = 131_072
 
@@ -47,6 +49,48 @@ internal import OpenSSL
     unsafe (bytes + end).update(from: source, count: length)
     end += length
     produced += UInt64(length)
+  }
+
+  /// Puts one byte; room was asked for.
+  func append(_ byte: UInt8) {
+    unsafe withUnsafePointer(to: byte) { unsafe append($0, 1) }
+  }
+
+  /// Puts bytes; room was asked for.
+  func append(_ source: [UInt8]) {
+    unsafe source.withUnsafeBufferPointer { buffer in
+      if let base = buffer.baseAddress { unsafe append(base, buffer.count) }
+    }
+  }
+
+  /// Puts a string literal of HPACK without Huffman coding (RFC 7541 section 5.2); room was asked for.
+  func appendString(_ source: UnsafePointer<UInt8>, _ length: Int) {
+    if length < 127 {
+      append(UInt8(length))
+    } else {
+      append(127)
+      var rest = length - 127
+      while rest >= 128 {
+        append(UInt8(rest & 0x7f) | 0x80)
+        rest >>= 7
+      }
+      append(UInt8(rest))
+    }
+    unsafe append(source, length)
+  }
+
+  /// The bytes that ``appendString(_:_:)`` puts.
+  static func stringLength(_ length: Int) -> Int {
+    var count = 1 + length
+    if length >= 127 {
+      var rest = length - 127
+      while rest >= 128 {
+        count += 1
+        rest >>= 7
+      }
+      count += 1
+    }
+    return count
   }
 
   /// Writes what the socket takes, in full records and, when `all` is set, the rest. `.bytes` when it could write all that

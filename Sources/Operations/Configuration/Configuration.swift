@@ -69,7 +69,7 @@ public struct Configuration: Sendable, Equatable {
     public internal(set) var production = HostPort(host: "api.push.apple.com", port: 443)
     /// The sandbox service.
     public internal(set) var sandbox = HostPort(host: "api.sandbox.push.apple.com", port: 443)
-    /// A PEM file of certificate authorities to trust instead of the system's.
+    /// A PEM file of certificate authorities to trust beside the system's.
     public internal(set) var authoritiesFile: String?
     /// Connections for each credential and environment.
     public internal(set) var connections = 2

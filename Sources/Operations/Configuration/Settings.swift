@@ -10,7 +10,8 @@ enum Settings {
     Setting("apns.production", \.apns.production, .host, flag: "host", "host and port of APNs for production"),
     Setting("apns.sandbox", \.apns.sandbox, .host, flag: "host", "host and port of APNs for the sandbox"),
     Setting(
-      "apns.ca_file", \.apns.authoritiesFile, .optionalFile, flag: "ca", "PEM file of the only authorities to trust"),
+      "apns.ca_file", \.apns.authoritiesFile, .optionalFile, flag: "ca",
+      "PEM file of authorities to trust beside the system's"),
     Setting(
       "apns.connections", \.apns.connections, .integer(1...16), "connections for each credential and environment"),
     Setting(

@@ -9,24 +9,20 @@ public struct NotificationID: Sendable, Hashable, Comparable, CustomStringConver
   /// An id by its number.
   public init(_ rawValue: Int64) { self.rawValue = rawValue }
 
-  /// The id of a notification that is stored at `time` with the store's sequence number; times before 2020 count as 2020.
-  public init(at time: UnixMilliseconds, sequence: Int64) {
-    rawValue = max(time.value - Self.epoch, 0) << 12 | sequence & 4095
+  /// The least id that a notification stored at `time` can have; times before 2020 count as 2020.
+  public static func first(at time: UnixMilliseconds) -> NotificationID {
+    NotificationID(max(time.value - epoch, 1) << 12)
   }
 
-  /// The least id that a notification stored at `time` can have.
-  public static func first(at time: UnixMilliseconds) -> NotificationID {
-    NotificationID(at: time, sequence: 0)
-  }
+  /// The next id: of the same millisecond, or the first of the next one.
+  public var successor: NotificationID { NotificationID(rawValue + 1) }
 
   /// 2020-01-01 00:00:00 UTC.
   private static let epoch: Int64 = 1_577_836_800_000
 
   /// Reads the decimal text of an id; nil when it is none.
   public init?(text: some StringProtocol) {
-    guard let value = Int64(text), value > 0, value < 1 << 53, String(value) == text else {
-      return nil
-    }
+    guard let value = Int64(text), value > 0, value < 1 << 53, String(value) == text else { return nil }
     rawValue = value
   }
 

@@ -32,6 +32,22 @@ public struct ReceiptChunk: Sendable, Equatable {
     self.exceptions = exceptions
   }
 
+  /// The same receipts as about `count` chunks of equal size, in order.
+  public func split(into count: Int) -> [ReceiptChunk] {
+    let size = max((devices.count + count - 1) / max(count, 1), 1)
+    var rest = exceptions[...]
+    return stride(from: 0, to: devices.count, by: size).map { start in
+      let end = min(start + size, devices.count)
+      let mine = rest.prefix { $0.index < end }
+      rest = rest.dropFirst(mine.count)
+      return ReceiptChunk(
+        devices: Array(devices[start..<end]),
+        exceptions: mine.map {
+          Exception(index: $0.index - start, status: $0.status, reason: $0.reason, outcome: $0.outcome)
+        })
+    }
+  }
+
   /// The stored form (column `codes`).
   public var encoded: [UInt8] {
     var bytes: [UInt8] = [1]

@@ -49,7 +49,11 @@ import PushCore
     unsafe sqlite3_close_v2(handle)
   }
 
+  /// Set once in a process, before SQLite is used; refused, without harm, when somebody else has used it before.
+  private static let isConfigured = sqlite3_config_without_memory_statistics() == SQLITE_OK
+
   private static func checkLibrary(_ name: String) throws(StoreError) {
+    _ = isConfigured
     guard sqlite3_libversion_number() >= oldestVersion, sqlite3_threadsafe() != 0 else {
       throw StoreError(
         code: .unavailable, operation: "open \(name)",

@@ -2,7 +2,7 @@ extension Migrations {
   /// The first schema. All times are UNIX milliseconds, all ids fit 53 bits, booleans are 0 or 1.
   static let migration001 = """
     CREATE TABLE meta(key TEXT PRIMARY KEY, value INTEGER NOT NULL) STRICT, WITHOUT ROWID;
-    INSERT INTO meta VALUES('schema_version',0),('device_seq',0),('notification_seq',0);
+    INSERT INTO meta VALUES('schema_version',0),('device_seq',0);
 
     -- Registry
     CREATE TABLE app(app_id INTEGER PRIMARY KEY, topic TEXT NOT NULL UNIQUE, created_at INTEGER NOT NULL) STRICT;
@@ -42,7 +42,7 @@ extension Migrations {
 
     -- Queue
     CREATE TABLE notification(                  -- immutable, but the payload is erased some time after the final state
-      notification_id INTEGER PRIMARY KEY,      -- ms since 2020 << 12 | notification_seq & 4095
+      notification_id INTEGER PRIMARY KEY,      -- ms since 2020 << 12, plus a number within the millisecond
       app_id INTEGER NOT NULL,
       lane INTEGER NOT NULL,                    -- 0 urgent, 1 normal, 2 bulk
       created_at INTEGER NOT NULL, not_before INTEGER NOT NULL, expires_at INTEGER NOT NULL,

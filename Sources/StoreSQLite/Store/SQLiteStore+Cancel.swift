@@ -33,8 +33,7 @@ extension Transaction {
     var counts = Counts()
     counts.devices = left.devices
     counts.canceled = left.canceled
-    try account(counts, in: id)
-    try changeOpenTasks(of: id, by: -left.tasks, cut: left.isCut)
+    try account(counts, openTasks: -left.tasks, cut: left.isCut, in: id)
     return true
   }
 

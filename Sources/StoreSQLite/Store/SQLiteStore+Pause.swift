@@ -146,8 +146,7 @@ extension Transaction {
       var counts = Counts()
       counts.add(.expired, task.left)
       if task.isFirst { counts.devices = task.left }
-      try account(counts, in: task.notification)
-      try changeOpenTasks(of: task.notification, by: -1, cut: task.isFirst && task.count == 0)
+      try account(counts, openTasks: -1, cut: task.isFirst && task.count == 0, in: task.notification)
     }
     return parked.count
   }

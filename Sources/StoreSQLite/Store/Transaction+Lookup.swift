@@ -10,7 +10,12 @@ extension Transaction {
   /// The app of a topic, which must exist.
   func knownAppID(of topic: String) throws(StoreError) -> AppID {
     if let app = try appID(of: topic) { return app }
-    throw StoreError(
+    throw unknownTopic(topic)
+  }
+
+  /// The error of a topic that no app has.
+  func unknownTopic(_ topic: String) -> StoreError {
+    StoreError(
       code: .unknownTopic, operation: connection.name, underlying: "no app has the topic \(topic)",
       remedy: "Add the app to the configuration, or correct the topic.")
   }
@@ -26,13 +31,6 @@ extension Transaction {
       app, environment, now
     ) { CredentialID($0.integer(0)) }
     return made ?? CredentialID(0)
-  }
-
-  /// All credentials of an app.
-  func credentialIDs(of app: AppID) throws(StoreError) -> [CredentialID] {
-    try all("SELECT credential_id FROM credential WHERE app_id=?1 ORDER BY credential_id", app) {
-      CredentialID($0.integer(0))
-    }
   }
 
   /// An interest of an app by name; nil when nobody has subscribed to it or published to it yet.

@@ -143,4 +143,16 @@ struct AnswerTests {
     #expect(String(decoding: body, as: UTF8.self) == "{ \"aps\" : {\n\"alert\" : \"a b\", \"badge\": 1.0 } }")
     #expect(entry["body_bytes"]?.integer == Int64(body.count))
   }
+
+  @Test("with --no-checks everything is accepted, and logged when a log is asked for", .timeLimit(.minutes(1)))
+  func uncheckedLog() async throws {
+    let simulator = try await SimulatorProcess(checks: false)
+
+    let first = try await simulator.push("zz", ["authorization": "", "apns-priority": "11"])
+    let second = try await simulator.push("0b")
+
+    #expect(first.status == 200)
+    #expect(try simulator.log().map { $0["device_token"]?.string } == ["zz", "0b"])
+    #expect(second.headers["apns-id"] != first.headers["apns-id"])
+  }
 }

@@ -57,7 +57,7 @@ struct ProgramTests {
 
   @Test("an address in use ends with 78", .timeLimit(.minutes(1)))
   func addressInUse() async throws {
-    let simulator = try await SimulatorProcess(checks: false)
+    let simulator = try await SimulatorProcess(checks: false, logs: false)
 
     let result = try await BuiltProgram("apns-simulator").run([
       "--listen", "127.0.0.1:\(simulator.ports[0])", "--tls-dir", simulator.folder.path(of: "tls"), "--no-checks",
@@ -70,7 +70,7 @@ struct ProgramTests {
   @Test("each listener is printed with its port and environment", .timeLimit(.minutes(1)))
   func listeners() async throws {
     let simulator = try await SimulatorProcess(
-      listeners: ["127.0.0.1:0", "production=localhost:0", "sandbox=[::1]:0"], checks: false)
+      listeners: ["127.0.0.1:0", "production=localhost:0", "sandbox=[::1]:0"], checks: false, logs: false)
 
     let lines = simulator.program.output.split(separator: "\n")
 

@@ -7,7 +7,7 @@ import Testing
 struct ProtocolTests {
   @Test("h2load gets 200 for each of many requests on many streams, and all are counted", .timeLimit(.minutes(2)))
   func load() async throws {
-    let simulator = try await SimulatorProcess(listeners: ["127.0.0.1:0"], checks: false)
+    let simulator = try await SimulatorProcess(listeners: ["127.0.0.1:0"], checks: false, logs: false)
     let body = try simulator.folder.write(#"{"aps":{"alert":"a"}}"#, to: "body")
 
     let result = try await BuiltProgram(path: "/usr/bin/h2load").run(
@@ -28,7 +28,8 @@ struct ProtocolTests {
 
   @Test("delayed answers are kept apart, thousands at a time", .timeLimit(.minutes(2)))
   func delayedLoad() async throws {
-    let simulator = try await SimulatorProcess(["--delay", "20ms"], listeners: ["127.0.0.1:0"], checks: false)
+    let simulator = try await SimulatorProcess(
+      ["--delay", "20ms"], listeners: ["127.0.0.1:0"], checks: false, logs: false)
 
     let result = try await BuiltProgram(path: "/usr/bin/h2load").run(
       ["-n", "10000", "-c", "1", "-m", "1000", "https://127.0.0.1:\(simulator.ports[0])/3/device/0a0b"],
@@ -95,7 +96,7 @@ struct ProtocolTests {
 
   @Test("at its end the server says GOAWAY with its reason and finishes what is under way", .timeLimit(.minutes(1)))
   func shutdown() async throws {
-    let simulator = try await SimulatorProcess(["--delay", "500ms"], checks: false)
+    let simulator = try await SimulatorProcess(["--delay", "500ms"], checks: false, logs: false)
     let peer = try RawPeer(simulator)
 
     peer.send(RawFrames.preface + RawFrames.settings + RawFrames.settingsAcknowledged)

@@ -12,15 +12,18 @@ final class SimulatorProcess: Sendable {
   let ports: [Int]
 
   /// Starts it with `--listen` once for each of `listeners` and waits until it listens.
-  init(_ options: [String] = [], listeners: [String] = ["127.0.0.1:0"], checks: Bool = true) async throws {
+  init(
+    _ options: [String] = [], listeners: [String] = ["127.0.0.1:0"], checks: Bool = true, logs: Bool = true
+  ) async throws {
     let folder = try TemporaryDirectory()
     let key = SimulatorFixture.path("testkey001.p8")
     let credentials =
       checks
-      ? ["--team-id", "TESTTEAM01", "--key-id", "TESTKEY001", "--key", key, "--log", folder.path(of: "log")]
+      ? ["--team-id", "TESTTEAM01", "--key-id", "TESTKEY001", "--key", key]
       : ["--no-checks"]
+    let log = logs ? ["--log", folder.path(of: "log")] : []
     let program = try BuiltProgram("apns-simulator").start(
-      listeners.flatMap { ["--listen", $0] } + ["--tls-dir", folder.path(of: "tls")] + credentials + options)
+      listeners.flatMap { ["--listen", $0] } + ["--tls-dir", folder.path(of: "tls")] + credentials + log + options)
     // All lines are written at once.
     _ = try await program.line(beginningWith: "listening on ")
     self.folder = folder

@@ -1,3 +1,4 @@
+import Foundation
 import JSON
 import Operations
 import Support
@@ -278,8 +279,13 @@ final class ConfigurationTests {
       #expect(!text.contains("THESECRET"))
     }
     #expect(!settings.text.contains("listeners"))
-    #expect(
-      EffectiveSettings.reference.contains(
-        "| `apns.connections` | `2` | connections for each credential and environment |"))
+  }
+
+  @Test("README lists every setting as the table has it")
+  func reference() throws {
+    let root = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appendingPathComponent("../../..")
+    let readme = try String(contentsOf: root.appendingPathComponent("README.md"), encoding: .utf8)
+
+    #expect(readme.contains(EffectiveSettings.reference))
   }
 }
