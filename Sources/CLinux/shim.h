@@ -2,6 +2,7 @@
 #pragma once
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/futex.h>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -19,6 +20,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
+#include <sys/syscall.h>
 #include <sys/timerfd.h>
 #include <sys/un.h>
 #include <time.h>
@@ -28,3 +30,9 @@
 extern int accept4(int, struct sockaddr *, socklen_t *, int);
 extern int pipe2(int[2], int);
 extern int pthread_setname_np(pthread_t, const char *);
+
+// Numbers in memory that several processes map, and waiting for one to change (man 2 futex; syscall is variadic).
+static inline unsigned shared_load(const unsigned *word) { return __atomic_load_n(word, __ATOMIC_SEQ_CST); }
+static inline void shared_add(unsigned *word, unsigned number) { __atomic_fetch_add(word, number, __ATOMIC_SEQ_CST); }
+static inline void shared_wait(unsigned *word, unsigned seen) { syscall(SYS_futex, word, FUTEX_WAIT, seen, (void *)0, (void *)0, 0); }
+static inline void shared_wake_all(unsigned *word) { syscall(SYS_futex, word, FUTEX_WAKE, 0x7FFFFFFF, (void *)0, (void *)0, 0); }

@@ -45,7 +45,8 @@ final class OriginEngine {
       number: number, endpoint: endpoint, watched: engine.watched, sink: engine.sink, output: output,
       limits: ClientSessionLimits(
         maximumStreams: max(1, min(engine.configuration.maximumStreamsPerConnection, 100_000)),
-        maximumBodyBytes: engine.configuration.maximumResponseBodyBytes))
+        maximumBodyBytes: engine.configuration.maximumResponseBodyBytes,
+        firstStreamID: engine.configuration.firstStreamID))
   }
 
   func markDirty(_ connection: ClientConnection) { engine.markDirty(connection) }
@@ -65,8 +66,10 @@ extension OriginEngine {
     guard !isFilling else { return }
     isFilling = true
     defer { isFilling = false }
-    while queue.count > 0, let grant = pool.grant(), let connection = connection(grant.id) {
-      give(grant.count, to: connection)
+    while queue.count > 0, let grant = pool.grant(), let connection = connection(grant.id),
+      let session = connection.session
+    {
+      give(grant.count, to: connection, session)
     }
     guard queue.count > 0 else {
       pool.relaxed()
@@ -81,12 +84,9 @@ extension OriginEngine {
     }
   }
 
-  private func give(_ count: Int, to connection: ClientConnection) {
-    guard let session = connection.session else {
-      preconditionFailure("the pool granted streams of a connection without session")
-    }
+  private func give(_ count: Int, to connection: ClientConnection, _ session: ClientSession) {
     session.now = now.nanoseconds
-    for _ in 0..<count {
+    giving: for _ in 0..<count {
       guard let request = queue.popFirst() else { break }
       guard request.notAfter > session.now else {
         end(request, .unsent(deadlineFailure))
@@ -98,11 +98,11 @@ extension OriginEngine {
       case .exhausted:
         queue.putBack(request)
         drain(connection, "it takes no further streams")
+        break giving
       }
-      if queue.count == 0 { break }
     }
-    observe(connection, session)
     connection.pump(all: false)
+    observe(connection, session)
     if !connection.isClosed { engine.markDirty(connection) }
   }
 

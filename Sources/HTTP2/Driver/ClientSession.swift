@@ -17,6 +17,7 @@ struct GoAway {
 struct ClientSessionLimits {
   var maximumStreams: Int
   var maximumBodyBytes: Int
+  var firstStreamID: Int32
 }
 
 /// One nghttp2 client session: turns requests into frames and frames into responses. Knows no socket, no clock and no
@@ -108,6 +109,7 @@ struct ClientSessionLimits {
   }
 
   private func submitSettings() {
+    unsafe nghttp2_session_set_next_stream_id(raw, limits.firstStreamID)
     var settings = [nghttp2_settings_entry(settings_id: Int32(NGHTTP2_SETTINGS_ENABLE_PUSH.rawValue), value: 0)]
     unsafe nghttp2_submit_settings(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), &settings, settings.count)
     // Many small answers share the connection's window; each stream's own stays at the default.

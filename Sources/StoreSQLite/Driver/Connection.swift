@@ -102,6 +102,9 @@ import PushCore
     try rows(sql, values) { (_) throws(StoreError) in }
   }
 
+  /// The texts of the statements used so far; the tests look at how SQLite runs each.
+  var statementTexts: [String] { statements.values.map(\.text) + composedStatements.values.map(\.text) }
+
   /// Runs texts of statements without parameters that are used once: settings and migrations.
   func execute(_ sql: String) throws(StoreError) {
     let code = unsafe sqlite3_exec(handle, sql, nil, nil, nil)

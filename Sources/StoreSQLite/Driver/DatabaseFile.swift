@@ -17,8 +17,20 @@ enum DatabaseFile {
         code: .unavailable, operation: "open sqlite:\(path)", underlying: "this is no path of a file",
         remedy: "Give the path of a file on a local disk, such as sqlite:/var/lib/pushrelay/pushrelay.db.")
     }
-    if unsafe mknod(path, fileTypeAndMode, 0) == 0 || errno == EEXIST { return }
-    throw failure("create sqlite:\(path)")
+    guard unsafe mknod(path, fileTypeAndMode, 0) == 0 else {
+      if errno == EEXIST { return }
+      throw failure("create sqlite:\(path)")
+    }
+    try syncDirectory(of: path)
+  }
+
+  /// Makes the file's entry durable: SQLite does that for the files it makes itself.
+  private static func syncDirectory(of path: String) throws(StoreError) {
+    let slash = path.lastIndex(of: "/")
+    let directory = slash.map { String(path[...$0]) } ?? "."
+    let file = unsafe Glibc.open(directory, O_RDONLY | O_DIRECTORY | O_CLOEXEC)
+    guard file >= 0, fsync(file) == 0 else { throw failure("sync the directory of sqlite:\(path)") }
+    _ = close(file)
   }
 
   /// Refuses network file systems: the log's index is shared memory, and locks of several machines do not hold
@@ -82,7 +94,8 @@ enum DatabaseFile {
     }
   }
 
-  private static func failure(_ operation: String) -> StoreError {
+  /// The error of a system call that just failed.
+  static func failure(_ operation: String) -> StoreError {
     let number = errno
     let text = unsafe String(cString: strerror(number))
     return switch number {

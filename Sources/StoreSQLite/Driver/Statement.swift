@@ -28,6 +28,9 @@ import PushCore
     unsafe sqlite3_finalize(handle)
   }
 
+  /// Its text.
+  var text: String { unsafe sqlite3_sql(handle).map { unsafe String(cString: $0) } ?? "" }
+
   /// Binds all parameters, in order; text and blobs are copied.
   func bind(_ values: [(any Bindable)?]) throws(StoreError) {
     for (index, value) in values.enumerated() {

@@ -84,7 +84,8 @@ extension Migrations {
     ) STRICT;
     CREATE INDEX task_ready ON task(lane, due_at, task_id) WHERE state=0;
     CREATE INDEX task_leased ON task(task_id) WHERE state=1;
-    CREATE INDEX task_aside ON task(app_id, expires_at) WHERE state>=2;
+    CREATE INDEX task_parked ON task(expires_at) WHERE state=2;
+    CREATE INDEX task_held ON task(app_id, expires_at) WHERE state=3;
     CREATE INDEX task_notification ON task(notification_id);
 
     -- Receipts

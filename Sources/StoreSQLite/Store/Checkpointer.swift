@@ -10,8 +10,6 @@ import PushCore
 final class Checkpointer: Sendable {
   /// The log is cut to this size when it starts again.
   static let keptLogBytes: Int64 = 64 << 20
-  /// A log beyond this is reported: some reader never ends.
-  static let alarmingLogBytes: Int64 = 256 << 20
   /// The longest time without a look at the log.
   private static let interval = Duration.seconds(1)
 
@@ -24,8 +22,7 @@ final class Checkpointer: Sendable {
     try Threads.start("store-log") {
       do throws(StoreError) {
         let loop = CheckpointLoop(
-          connection: try .openCheckpointer(path), lock: LockFile(path: path + "-checkpointer"), report: options.onEvent
-        )
+          connection: try .openCheckpointer(path), lock: LockFile(path: path + "-checkpointer"), options: options)
         while checkpointer.inbox.take(timeout: interval) != nil { loop.look() }
       } catch {
         options.onEvent(.checkpointFailed(error))
@@ -52,17 +49,19 @@ final class Checkpointer: Sendable {
 private final class CheckpointLoop {
   private let connection: Connection
   private let lock: LockFile
-  private let report: @Sendable (SQLiteStoreEvent) -> Void
+  private let options: SQLiteStore.Options
+  private let clock = SystemClocks()
   private var copiedVersion: Int64?
   private var isComplete = true
   private var pages = 0
+  private var nextRestart = MonotonicTime(nanoseconds: 0)
   private var hasAlarmed = false
   private var hasFailed = false
 
-  init(connection: Connection, lock: LockFile, report: @escaping @Sendable (SQLiteStoreEvent) -> Void) {
+  init(connection: Connection, lock: LockFile, options: SQLiteStore.Options) {
     self.connection = connection
     self.lock = lock
-    self.report = report
+    self.options = options
   }
 
   func look() {
@@ -71,7 +70,7 @@ private final class CheckpointLoop {
       try copyWhatIsNew()
       hasFailed = false
     } catch {
-      if !hasFailed { report(.checkpointFailed(error)) }
+      if !hasFailed { options.onEvent(.checkpointFailed(error)) }
       hasFailed = true
     }
   }
@@ -84,13 +83,20 @@ private final class CheckpointLoop {
       return
     }
     guard version != copiedVersion || !isComplete else { return }
-    let mustRestart = Int64(pages) * Connection.pageBytes > Checkpointer.keptLogBytes
-    let result = try connection.checkpoint(restart: mustRestart)
+    let result = try connection.checkpoint(restart: mustRestart())
     pages = result.pages
     isComplete = result.copied >= result.pages
     // Read again: a checkpoint itself can change the number. A commit in between waits for the next one.
     self.copiedVersion = try self.version()
     raiseAlarm()
+  }
+
+  /// Whether the log is to be started again. That makes the writer wait, so what a reader prevents is not tried again at once.
+  private func mustRestart() -> Bool {
+    let now = clock.monotonicTime()
+    guard Int64(pages) * Connection.pageBytes > Checkpointer.keptLogBytes, now >= nextRestart else { return false }
+    nextRestart = now + .seconds(30)
+    return true
   }
 
   /// Changes with every commit of another connection, in any process.
@@ -102,7 +108,7 @@ private final class CheckpointLoop {
 
   private func raiseAlarm() {
     let bytes = Int64(pages) * Connection.pageBytes
-    if bytes > Checkpointer.alarmingLogBytes, !hasAlarmed { report(.logTooLarge(bytes: bytes)) }
-    hasAlarmed = bytes > Checkpointer.alarmingLogBytes
+    if bytes > options.alarmingLogBytes, !hasAlarmed { options.onEvent(.logTooLarge(bytes: bytes)) }
+    hasAlarmed = bytes > options.alarmingLogBytes
   }
 }

@@ -32,18 +32,19 @@ extension Transaction {
       """
       UPDATE task SET state=1, owner=?1, epoch=epoch+1, lease_until=?2+?3, claims=claims+1,
         seq_hi=coalesce(seq_hi,(SELECT value FROM meta WHERE key='device_seq'))
-      WHERE task_id IN (SELECT c.task_id FROM task c
-        WHERE c.state=0 AND c.lane=?4 AND c.due_at<=?2 AND c.due_at>=?5
-          AND (c.credential_id IN (SELECT credential_id FROM credential
+      WHERE task_id IN (SELECT k.task_id FROM task k
+        WHERE k.state=0 AND k.lane=?4 AND k.due_at<=?2 AND k.due_at>=?5
+          AND (k.credential_id IN (SELECT credential_id FROM credential
                 WHERE held_since IS NULL AND credential_id IN (SELECT value FROM json_each(?6)))
-            OR c.credential_id IS NULL AND c.app_id IN (SELECT app_id FROM credential
+            OR k.credential_id IS NULL AND k.app_id IN (SELECT app_id FROM credential
                 WHERE held_since IS NULL AND credential_id IN (SELECT value FROM json_each(?6))))
-        ORDER BY c.due_at, c.task_id LIMIT ?7)
+        ORDER BY k.due_at, k.task_id LIMIT ?7)
       RETURNING task_id, notification_id, app_id, credential_id, lane, due_at, attempt, tries, lo, hi, cursor, seq_hi, n,
         settled, epoch, list, expires_at-?2, EXISTS(SELECT 1 FROM notification_state s
           WHERE s.notification_id=task.notification_id AND s.canceled_at IS NOT NULL)
       """, request.owner, now, request.lease.wholeMilliseconds, request.lane, since, JSONList(request.credentials),
-      request.limit, read: leasedTask)
+      request.limit, read: leasedTask
+    ).compactMap { $0 }
   }
 
   fileprivate func claimExpired(owner: Int64, lease: Duration, limit: Int) throws(StoreError) -> [LeasedTask] {
@@ -51,26 +52,26 @@ extension Transaction {
       """
       UPDATE task SET state=1, owner=?1, epoch=epoch+1, lease_until=?2+?3, claims=claims+1,
         seq_hi=coalesce(seq_hi,(SELECT value FROM meta WHERE key='device_seq'))
-      WHERE task_id IN (SELECT c.task_id FROM app a CROSS JOIN task c ON c.app_id=a.app_id
-        WHERE c.state>=2 AND c.state=3 AND c.expires_at<=?2 LIMIT ?4)
+      WHERE task_id IN (SELECT k.task_id FROM app a CROSS JOIN task k ON k.app_id=a.app_id
+        WHERE k.state=3 AND k.expires_at<=?2 LIMIT ?4)
       RETURNING task_id, notification_id, app_id, credential_id, lane, due_at, attempt, tries, lo, hi, cursor, seq_hi, n,
         settled, epoch, list, 0, EXISTS(SELECT 1 FROM notification_state s
           WHERE s.notification_id=task.notification_id AND s.canceled_at IS NOT NULL)
-      """, owner, now, lease.wholeMilliseconds, limit, read: leasedTask)
+      """, owner, now, lease.wholeMilliseconds, limit, read: leasedTask
+    ).compactMap { $0 }
   }
 
-  private func leasedTask(_ row: Row) throws(StoreError) -> LeasedTask {
-    let id = TaskID(row.integer(0))
-    guard let lane = Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(4))) else {
-      throw .unreadable("task \(id.rawValue)")
-    }
+  /// The task of a row; nil when this version cannot read it. It then stays leased and nobody works on it, so that it is parked after five
+  /// claims, and no other task waits for it.
+  private func leasedTask(_ row: Row) -> LeasedTask? {
+    guard let lane = Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(4))) else { return nil }
     var list: [DeviceID]?
     if let bytes = row.optional(15, Row.bytes) {
-      guard let ids = DeltaVarint.decode(list: bytes) else { throw .unreadable("the list of task \(id.rawValue)") }
+      guard let ids = DeltaVarint.decode(list: bytes) else { return nil }
       list = ids
     }
     return LeasedTask(
-      id: id, notificationID: NotificationID(row.integer(1)), appID: AppID(row.integer(2)),
+      id: TaskID(row.integer(0)), notificationID: NotificationID(row.integer(1)), appID: AppID(row.integer(2)),
       credentialID: row.optional(3, Row.integer).map { CredentialID($0) }, lane: lane,
       dueAt: UnixMilliseconds(row.integer(5)), attempt: row.count(6), tries: row.count(7), lo: DeviceID(row.integer(8)),
       hi: DeviceID(row.integer(9)), cursor: DeviceID(row.integer(10)), sequenceLimit: row.integer(11),
@@ -85,12 +86,10 @@ extension Transaction {
       WHERE task_id IN (SELECT task_id FROM task WHERE state=1 AND lease_until<?1 LIMIT 1000)
       RETURNING task_id, notification_id, lane, state
       """, now, SQLiteStore.claimsWithoutProgress
-    ) { (row) throws(StoreError) in
-      guard let lane = Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(2))) else {
-        throw .unreadable("task \(row.integer(0))")
-      }
-      return ReapedTask(
-        id: TaskID(row.integer(0)), notificationID: NotificationID(row.integer(1)), lane: lane,
+    ) { row in
+      ReapedTask(
+        id: TaskID(row.integer(0)), notificationID: NotificationID(row.integer(1)),
+        lane: Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(2))) ?? .bulk,
         isParked: row.integer(3) == TaskState.parked.rawValue)
     }
     for task in reaped where !task.isParked { wake(task.lane) }

@@ -19,8 +19,8 @@ extension DeviceQuery {
     }
     if interest != nil {
       return """
-        interest i CROSS JOIN subscription s ON s.interest_id=i.interest_id AND i.name=?6 AND s.device_id>?1
-          CROSS JOIN device d ON d.device_id=s.device_id JOIN credential c ON c.credential_id=d.credential_id
+        subscription s CROSS JOIN device d ON d.device_id=s.device_id AND s.interest_id=?6 AND s.device_id>?1
+          JOIN credential c ON c.credential_id=d.credential_id
         """
     }
     if user != nil {
@@ -36,8 +36,7 @@ extension DeviceQuery {
     FROM \(source) JOIN app a ON a.app_id=c.app_id
     WHERE d.device_id>?1 AND d.registered_at>0 AND (?3 IS NULL OR a.topic=?3) AND (?4 IS NULL OR d.user_id=?4)
       AND (?5 IS NULL OR (d.retired_at IS NOT NULL)=?5) AND (?7 IS NULL OR d.token=?7)
-      AND (?6 IS NULL OR EXISTS(SELECT 1 FROM subscription x JOIN interest y ON y.interest_id=x.interest_id
-        WHERE x.device_id=d.device_id AND y.name=?6))
+      AND (?6 IS NULL OR EXISTS(SELECT 1 FROM subscription x WHERE x.interest_id=?6 AND x.device_id=d.device_id))
     ORDER BY d.device_id LIMIT ?2
     """
   }
@@ -45,10 +44,26 @@ extension DeviceQuery {
 
 extension Transaction {
   fileprivate func devices(_ query: DeviceQuery, _ after: DeviceID, _ limit: Int) throws(StoreError) -> [Device] {
+    guard let name = query.interest else { return try devices(query, interest: nil, after, limit) }
+    // Several apps can have an interest of that name; each is read in its own order.
+    let interests = try all(
+      """
+      SELECT i.interest_id FROM app a CROSS JOIN interest i ON i.app_id=a.app_id AND i.name=?1
+      WHERE ?2 IS NULL OR a.topic=?2
+      """, name, query.topic
+    ) { InterestID($0.integer(0)) }
+    var devices: [Device] = []
+    for interest in interests { devices += try self.devices(query, interest: interest, after, limit) }
+    return Array(devices.sorted { $0.id < $1.id }.prefix(limit))
+  }
+
+  private func devices(
+    _ query: DeviceQuery, interest: InterestID?, _ after: DeviceID, _ limit: Int
+  ) throws(StoreError) -> [Device] {
     var devices: [Device] = []
     try connection.rows(
       text: query.statement,
-      [after, limit, query.topic, query.user, query.retired, query.interest, query.token]
+      [after, limit, query.topic, query.user, query.retired, interest, query.token]
     ) { (row) throws(StoreError) in devices.append(try device(row)) }
     return devices
   }

@@ -77,10 +77,10 @@ extension Transaction {
     guard isAnythingHeld == true else { return 0 }
     return try run(
       """
-      UPDATE task SET state=3 WHERE task_id IN (SELECT c.task_id FROM task c
-        WHERE c.state=0 AND c.lane IN (0,1,2) AND c.due_at<=?1
-          AND (c.credential_id IN (SELECT credential_id FROM credential WHERE held_since IS NOT NULL)
-            OR c.credential_id IS NULL AND c.app_id IN
+      UPDATE task SET state=3 WHERE task_id IN (SELECT k.task_id FROM task k
+        WHERE k.state=0 AND k.lane IN (0,1,2) AND k.due_at<=?1
+          AND (k.credential_id IN (SELECT credential_id FROM credential WHERE held_since IS NOT NULL)
+            OR k.credential_id IS NULL AND k.app_id IN
               (SELECT app_id FROM credential GROUP BY app_id HAVING count(*)=count(held_since)))
         LIMIT ?2)
       """, now, limit)
@@ -95,10 +95,10 @@ extension Transaction {
     for app in apps where resumed < limit {
       let lanes = try all(
         """
-        UPDATE task SET state=0, due_at=max(due_at,?2) WHERE task_id IN (SELECT c.task_id FROM task c
-          WHERE c.app_id=?1 AND c.state>=2 AND c.state=3
-            AND (c.credential_id IS NULL
-              OR c.credential_id IN (SELECT credential_id FROM credential WHERE held_since IS NULL))
+        UPDATE task SET state=0, due_at=max(due_at,?2) WHERE task_id IN (SELECT k.task_id FROM task k
+          WHERE k.app_id=?1 AND k.state=3
+            AND (k.credential_id IS NULL
+              OR k.credential_id IN (SELECT credential_id FROM credential WHERE held_since IS NULL))
           LIMIT ?3)
         RETURNING lane
         """, app, now, limit - resumed
@@ -133,7 +133,7 @@ extension Transaction {
     let parked = try all(
       """
       SELECT task_id, notification_id, attempt=0, n, max(n-settled,0) FROM task
-      WHERE state>=2 AND state=2 AND expires_at<=?1 LIMIT ?2
+      WHERE state=2 AND expires_at<=?1 LIMIT ?2
       """, now, limit
     ) { row in
       (

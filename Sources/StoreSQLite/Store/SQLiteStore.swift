@@ -10,10 +10,12 @@ public final class SQLiteStore: Store {
   public struct Options: Sendable {
     /// How long another process's lock is waited for before a call throws ``StoreError/Code/temporary``.
     public var busyTimeout = Duration.seconds(10)
-    /// How often the work of other processes is looked for.
-    public var pollInterval = Duration.milliseconds(20)
+    /// How often the commits of other processes are looked for, should their ring not be heard.
+    public var pollInterval = Duration.milliseconds(250)
     /// The largest the file may become; calls that need more throw ``StoreError/Code/temporary``. Nil = what the disk holds.
     public var maximumBytes: Int64?
+    /// A write-ahead log beyond this is reported, once until it is small again: some reader never ends.
+    public var alarmingLogBytes: Int64 = 256 << 20
     /// Called, on a thread of the store, when an operator should know something; returns at once.
     public var onEvent: @Sendable (SQLiteStoreEvent) -> Void = { _ in }
 

@@ -12,6 +12,7 @@ final class WriterLoop {
   private let inbox: Inbox<WriteCall>
   private let handlers: Lock<[@Sendable (Lane) -> Void]>
   private let pollInterval: Duration
+  private let bell: Bell
   private let logGrew: @Sendable () -> Void
   private let clock = SystemClocks()
   private var backlog = Backlog()
@@ -21,12 +22,13 @@ final class WriterLoop {
 
   init(
     transaction: Transaction, inbox: Inbox<WriteCall>, handlers: Lock<[@Sendable (Lane) -> Void]>,
-    pollInterval: Duration, logGrew: @escaping @Sendable () -> Void
+    pollInterval: Duration, bell: Bell, logGrew: @escaping @Sendable () -> Void
   ) {
     self.transaction = transaction
     self.inbox = inbox
     self.handlers = handlers
     self.pollInterval = pollInterval
+    self.bell = bell
     self.logGrew = logGrew
   }
 
@@ -106,7 +108,11 @@ final class WriterLoop {
 
   private func commit() throws(StoreError) {
     try transaction.connection.run("COMMIT", [])
-    announce(transaction.takeWokenLanes())
+    let lanes = transaction.takeWokenLanes()
+    if !lanes.isEmpty {
+      bell.ring(lanes)
+      announce(lanes)
+    }
     let pages = transaction.connection.logPages
     if pages < announcedPages { announcedPages = 0 }
     if pages >= announcedPages + Self.logStep {
@@ -125,7 +131,6 @@ final class WriterLoop {
   // MARK: Wake-ups
 
   private func announce(_ lanes: Set<Lane>) {
-    guard !lanes.isEmpty else { return }
     let handlers = handlers.withLock { $0 }
     for lane in lanes.sorted() {
       for handler in handlers { handler(lane) }

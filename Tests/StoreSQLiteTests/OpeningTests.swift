@@ -1,0 +1,180 @@
+import Foundation
+import Operations
+import PushCore
+import Support
+import Testing
+
+@testable import StoreSQLite
+
+/// What happens when the file is opened.
+@Suite(.timeLimit(.minutes(1))) struct OpeningTests {
+  @Test("Only this user may read the file, its log and what stands beside it")
+  func fileModes() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let store = try await SQLiteStore.open(path)
+      _ = try await store.bind([.example])
+      // The checkpointer takes its lock at its first look.
+      try await eventually("the lock file") { FileManager.default.fileExists(atPath: path + "-checkpointer") }
+
+      for file in [path, path + "-wal", path + "-shm", path + "-checkpointer", path + "-bell"] {
+        let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
+        #expect(mode == 0o600, "\(file)")
+      }
+      await store.close()
+      #expect(!FileManager.default.fileExists(atPath: path + "-wal"))
+    }
+  }
+
+  @Test("A new file is brought from version 0 to the present one, once")
+  func migratesNewFile() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path(of: "relay.db")
+
+    let first = try SQLiteStore.migrate(path: path)
+    #expect(first.from == 0 && first.to == Migrations.all.count)
+    let second = try SQLiteStore.migrate(path: path)
+    #expect(second.from == second.to && second.to == Migrations.all.count)
+  }
+
+  @Test("An upgrade runs what is missing and keeps the data")
+  func upgrades() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let store = try await SQLiteStore.open(path)
+      _ = try await store.bind([.example])
+      await store.close()
+      let next = Migrations.all + ["CREATE TABLE later(a INTEGER) STRICT; INSERT INTO later SELECT app_id FROM app"]
+
+      let connection = try Connection.openWriter(path, .init())
+      let versions = try Migrations.apply(next, to: connection)
+      #expect(versions.from == Migrations.all.count && versions.to == next.count)
+      #expect(try connection.number("SELECT count(*) FROM later") == 1)
+      #expect(try Migrations.apply(next, to: connection).from == next.count)
+      #expect(try connection.number("SELECT count(*) FROM later") == 1)
+    }
+  }
+
+  @Test("A migration that fails leaves the file as it was")
+  func failedMigration() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path(of: "relay.db")
+    _ = try SQLiteStore.migrate(path: path)
+    let connection = try Connection.openWriter(path, .init())
+    let broken = Migrations.all + ["CREATE TABLE later(a INTEGER) STRICT; INSERT INTO nowhere VALUES(1)"]
+
+    #expect(throws: StoreError.self) { try Migrations.apply(broken, to: connection) }
+    #expect(try connection.number("SELECT count(*) FROM sqlite_schema WHERE name='later'") == 0)
+    #expect(try Migrations.apply(to: connection).from == Migrations.all.count)
+  }
+
+  @Test("A file of a newer version is refused and left alone")
+  func newerVersion() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let newer = Migrations.all + ["CREATE TABLE later(a INTEGER) STRICT"]
+      _ = try Migrations.apply(newer, to: try Connection.openWriter(path, .init()))
+
+      let error = await #expect(throws: StoreError.self) { _ = try await SQLiteStore.open(path) }
+      #expect(error?.code == .unusable)
+      #expect(error?.description.contains("version \(newer.count)") == true)
+    }
+  }
+
+  @Test("Another program's database and a file that is none are refused")
+  func foreignFiles() async throws {
+    try await withTemporaryDirectory { directory in
+      let foreign = directory.path(of: "foreign.db")
+      let connection = try Connection.openWriter(foreign, .init())
+      try connection.execute("CREATE TABLE theirs(a)")
+      let text = try directory.write(String(repeating: "not a database\n", count: 100), to: "text.db")
+
+      for path in [foreign, text] {
+        let error = await #expect(throws: StoreError.self) { _ = try await SQLiteStore.open(path) }
+        #expect(error?.code == .unusable)
+      }
+      #expect(try connection.number("SELECT count(*) FROM sqlite_schema") == 1)
+    }
+  }
+
+  @Test("A path that is no path of a file is refused with words", arguments: ["", ":memory:", "a\0b"])
+  func impossiblePaths(_ path: String) async throws {
+    let error = await #expect(throws: StoreError.self) { _ = try await SQLiteStore.open(path) }
+    #expect(error?.code == .unavailable)
+    #expect(error?.remedy.contains("path of a file") == true)
+  }
+
+  @Test("A missing directory is named")
+  func missingDirectory() async throws {
+    let error = await #expect(throws: StoreError.self) { _ = try await SQLiteStore.open("/nowhere/relay.db") }
+    #expect(error?.code == .unavailable)
+    #expect(error?.description.contains("/nowhere/relay.db") == true)
+  }
+
+  @Test("A file that this user may only read is refused", .enabled(if: geteuid() != 0, "root may write everything"))
+  func readOnlyFile() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      try await SQLiteStore.open(path).close()
+      chmod(path, 0o400)
+      let error = await #expect(throws: StoreError.self) { _ = try await SQLiteStore.open(path) }
+      #expect(error?.code == .notAllowed)
+    }
+  }
+
+  @Test("Twenty that open a new file at once all find it whole")
+  func concurrentOpens() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let stores = try await withThrowingTaskGroup(of: SQLiteStore.self) { group in
+        for _ in 0..<20 { group.addTask { try await SQLiteStore.open(path) } }
+        return try await group.reduce(into: []) { $0.append($1) }
+      }
+      for (number, store) in stores.enumerated() {
+        var binding = AppBinding.example
+        binding.topic += ".\(number)"
+        _ = try await store.bind([binding])
+      }
+      #expect(try await stores[0].credentials().count == 20)
+      for store in stores { await store.close() }
+    }
+  }
+
+  @Test("File systems of several machines are told by name")
+  func networkFileSystems() {
+    #expect(DatabaseFile.networkKind(magic: 0x6969, path: "/") == "NFS")
+    #expect(DatabaseFile.networkKind(magic: 0xFF53_4D42, path: "/") == "SMB")
+    #expect(DatabaseFile.networkKind(magic: 0xEF53, path: "/") == nil)
+    #expect(DatabaseFile.networkKind(magic: 0x0102_1994, path: "/") == nil)
+    // A path that no mount of type fuse holds reads by the type of its own mount.
+    #expect(DatabaseFile.networkKind(magic: 0x6573_5546, path: "/") != nil)
+  }
+
+  @Test("The lock of the checkpointer has one holder")
+  func lockFile() throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path(of: "lock")
+    var first: LockFile? = LockFile(path: path)
+    let second = LockFile(path: path)
+
+    #expect(first?.tryLock() == true)
+    #expect(first?.tryLock() == true)
+    #expect(!second.tryLock())
+    first = nil
+    #expect(second.tryLock())
+  }
+}
+
+extension AppBinding {
+  static let example = AppBinding(
+    topic: "com.example.app", environment: .production, teamID: "TEAM123456", keyID: "KEY1234567")
+}
+
+extension Connection {
+  /// The one number that a statement returns.
+  func number(_ sql: String) throws(StoreError) -> Int64 {
+    var number: Int64 = -1
+    try rows(text: sql, []) { (row) throws(StoreError) in number = row.integer(0) }
+    return number
+  }
+}
