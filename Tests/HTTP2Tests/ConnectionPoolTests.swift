@@ -162,17 +162,44 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
   func earlyEnd() {
     var pool = makePool(ready: [(open: 1, limit: 1)])
 
-    expect(pool.ended(1, answered: false, intended: false, now: time(4999), random: 0), true)
+    expect(pool.ended(1, .unanswered, now: time(4999), random: 0), true)
 
     expect(pool.demand(now: time(4999)), .refuse(until: time(5999)))
   }
 
   @Test("A connection that gave answers, lived long or was closed by us is replaced at once")
   func lateEnd() {
-    for (answered, intended, end) in [(true, false, 10), (false, true, 10), (false, false, 5000)] {
+    let ends: [(ConnectionPool.End, UInt64)] = [(.broken, 10), (.goAway, 10), (.intended, 10), (.unanswered, 5000)]
+    for (end, at) in ends {
       var pool = makePool(ready: [(open: 1, limit: 1)])
-      expect(pool.ended(1, answered: answered, intended: intended, now: time(UInt64(end)), random: 0), false)
-      expect(pool.demand(now: time(UInt64(end))), .connect)
+      expect(pool.ended(1, end, now: time(at), random: 0), false)
+      expect(pool.demand(now: time(at)), .connect)
+    }
+  }
+
+  @Test("A server that breaks one connection after the other is left alone, one that says GOAWAY is not")
+  func breaksInRow() {
+    for (end, refused) in [(ConnectionPool.End.broken, true), (.goAway, false)] {
+      var pool = makePool()
+      var ends: [Bool] = []
+      for id: UInt32 in 1...4 {
+        pool.began(id)
+        pool.ready(id, limit: 10, now: time(0))
+        pool.proved()
+        ends.append(pool.ended(id, end, now: time(1), random: 0))
+      }
+      #expect(ends == [false, false, false, refused])
+      expect(pool.demand(now: time(1)), refused ? .refuse(until: time(1001)) : .connect)
+    }
+  }
+
+  @Test("A connection that lived long ends a row of broken ones")
+  func rowEnded() {
+    var pool = makePool()
+    for (id, end): (UInt32, UInt64) in [(1, 1), (2, 1), (3, 1), (4, 5000), (5, 1)] {
+      pool.began(id)
+      pool.ready(id, limit: 10, now: time(0))
+      expect(pool.ended(id, .broken, now: time(end), random: 0), false)
     }
   }
 
@@ -182,7 +209,7 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
     #expect(pool.surplus(now: time(59_999)) == nil)
     #expect(pool.surplus(now: time(60_000)) == 2)
 
-    _ = pool.ended(2, answered: true, intended: true, now: time(60_000), random: 0)
+    _ = pool.ended(2, .intended, now: time(60_000), random: 0)
     #expect(pool.surplus(now: time(90_000)) == nil)
   }
 

@@ -58,11 +58,16 @@ extension OriginEngine {
   /// An established connection is gone; its requests have ended or come back.
   func ended(_ connection: ClientConnection, _ session: ClientSession, _ failure: HTTP2Failure?) {
     connections.removeAll { $0 === connection }
-    // A GOAWAY before the first answer is the peer's refusal, however orderly it went.
-    let intended = failure == nil && session.goAway == nil
-    let early = pool.ended(
-      connection.number, answered: session.answered > 0, intended: intended, now: now,
-      random: Double.random(in: 0..<1))
+    let end: ConnectionPool.End =
+      if failure == nil, session.goAway == nil {
+        .intended
+      } else if session.answered == 0 {
+        // A GOAWAY before the first answer is the peer's refusal, however orderly it went.
+        .unanswered
+      } else {
+        session.goAway == nil ? .broken : .goAway
+      }
+    let early = pool.ended(connection.number, end, now: now, random: Double.random(in: 0..<1))
     if early {
       record(failure ?? refusal(session))
     } else if let failure {
@@ -76,7 +81,7 @@ extension OriginEngine {
   /// A connection was given up before it was established.
   func canceled(_ connection: ClientConnection) {
     connections.removeAll { $0 === connection }
-    _ = pool.ended(connection.number, answered: false, intended: true, now: now, random: 0)
+    _ = pool.ended(connection.number, .intended, now: now, random: 0)
     tell(connection, .closed(nil))
     if !connectWaiters.isEmpty, connections.isEmpty { connect() }
   }

@@ -39,14 +39,30 @@ struct ConnectionPool {
     case refuse(until: MonotonicTime)
   }
 
+  /// How an established connection ended.
+  enum End {
+    /// We closed it.
+    case intended
+    /// The peer did, before it gave any answer.
+    case unanswered
+    /// The peer said GOAWAY, after answers.
+    case goAway
+    /// It broke, after answers.
+    case broken
+  }
+
   /// A connection that ends without an answer within this time counts as a failed connect.
   private static let earlyEnd: Duration = .seconds(5)
+  /// Connections that may break early, after answers, before the origin is left alone: no storm of connects to a server
+  /// that breaks each of them.
+  private static let toleratedBreaks = 3
   /// Streams given to one connection before the next one is looked at, so that no connection gets a burst alone.
   private static let grantSize = 32
 
   let rules: Rules
   private(set) var members: [Member] = []
   private(set) var backoff: Backoff
+  private var brokenInRow = 0
   private var fullSince: MonotonicTime?
   private var lastReplacement: MonotonicTime?
 
@@ -139,11 +155,22 @@ struct ConnectionPool {
     backoff.failed(now, random: random)
   }
 
-  /// An established connection has ended. True when that counts as a failed connect: it ended early and gave no answer.
-  mutating func ended(_ id: UInt32, answered: Bool, intended: Bool, now: MonotonicTime, random: Double) -> Bool {
+  /// An established connection has ended. True when that counts as a failed connect: it ended early without an answer, or
+  /// it is one of several in a row that broke early.
+  mutating func ended(_ id: UInt32, _ end: End, now: MonotonicTime, random: Double) -> Bool {
     guard let member = members.first(where: { $0.id == id }) else { return false }
     members.removeAll { $0.id == id }
-    guard !answered, !intended, now.since(member.readySince) < Self.earlyEnd else { return false }
+    guard now.since(member.readySince) < Self.earlyEnd else {
+      brokenInRow = 0
+      return false
+    }
+    switch end {
+    case .intended, .goAway: return false
+    case .broken:
+      brokenInRow += 1
+      guard brokenInRow > Self.toleratedBreaks else { return false }
+    case .unanswered: break
+    }
     backoff.failed(now, random: random)
     return true
   }
