@@ -20,7 +20,8 @@ public enum Base64URL {
     return String(decoding: text, as: UTF8.self)
   }
 
-  /// The bytes of a text; nil when it holds another character, padding, an impossible length, or bits beyond the last byte.
+  /// The bytes of a text; nil when it holds another character, padding, an impossible length, or bits beyond the last
+  /// byte.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     Base64Decoder.decode(text.utf8, value: value(of:))
   }
@@ -55,7 +56,8 @@ enum Base64Decoder {
     return bits < 6 && group == 0 ? bytes : nil
   }
 
-  /// The bytes of standard base64 with its padding, white space anywhere, as PEM bodies are written; nil when it is none.
+  /// The bytes of standard base64 with its padding, white space anywhere, as PEM bodies are written; nil when it is
+  /// none.
   static func decodeStandard(_ text: some Sequence<UInt8>) -> [UInt8]? {
     var characters = text.filter { !($0 == 0x20 || $0 >= 0x09 && $0 <= 0x0D) }
     let isPadded = characters.last == UInt8(ascii: "=")

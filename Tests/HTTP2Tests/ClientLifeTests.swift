@@ -1,8 +1,9 @@
-import HTTP2
 import OpenSSL
 import Operations
 import Synchronization
 import Testing
+
+@testable import HTTP2
 
 /// Opening more connections, replacing and closing them.
 @Suite(.timeLimit(.minutes(1))) struct ClientLifeTests {
@@ -139,6 +140,24 @@ import Testing
 
     expectEachOnce(responses, 3)
     #expect(responses.allSatisfy { $0.unsent?.kind == .closing || $0.unanswered?.kind == .closing })
+    peer.stop()
+  }
+
+  @Test("When its stream ids are used up, a connection is replaced, and no request is lost")
+  func streamIDs() async throws {
+    let peer = try RawPeer { event, peer in
+      if case .connected = event { peer.settings([3: 100]) }
+      if case .request(let stream) = event { peer.answer(stream) }
+    }
+    let client = try TestClient(port: peer.port) { $0.firstStreamID = 0x7fff_fffd }
+    try client.submit(7)
+
+    let responses = await client.responses(7)
+
+    expectEachOnce(responses, 7)
+    #expect(responses.allSatisfy { $0.status == 200 })
+    for connection: UInt32 in 1...3 { #expect(responses.count { $0.connection == connection } == 2) }
+    await client.close()
     peer.stop()
   }
 

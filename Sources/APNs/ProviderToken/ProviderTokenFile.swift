@@ -3,10 +3,11 @@ import OpenSSL
 import Operations
 import PushCore
 
-/// Keeps provider tokens in files of the user, one a key: so that `sendpush` without a store does not make a token per start.
+/// Keeps provider tokens in files of the user, one a key: so that `sendpush` without a store does not make a token per
+/// start.
 ///
-/// A file is written whole to a temporary name, synced and renamed; a lock file beside it lets one process decide at a time. Directory 0700,
-/// files 0600.
+/// A file is written whole to a temporary name, synced and renamed; a lock file beside it lets one process decide at a
+/// time. Directory 0700, files 0600.
 public final class ProviderTokenFile: ProviderTokenStore {
   /// How long another process may hold the lock before a call gives up.
   public static let lockPatience: Duration = .seconds(5)
@@ -21,7 +22,8 @@ public final class ProviderTokenFile: ProviderTokenStore {
     self.clocks = clocks
   }
 
-  /// The directory for state by the XDG Base Directory Specification; nil when neither variable is set to an absolute path.
+  /// The directory for state by the XDG Base Directory Specification; nil when neither variable is set to an absolute
+  /// path.
   public static func defaultDirectory(xdgStateHome: String?, home: String?) -> String? {
     // The specification says that a relative path is to be ignored.
     if let state = xdgStateHome, state.hasPrefix("/") { return "\(state)/pushrelay" }

@@ -49,6 +49,9 @@ public struct HTTP2ClientConfiguration: Sendable {
   /// Told of each connection's events, on the loop's thread; for logs. It must not block.
   public var onEvent: (@Sendable (HTTP2ConnectionEvent) -> Void)?
 
+  /// The id of each connection's first stream; another one than 1 brings its end near, for tests.
+  var firstStreamID: Int32 = 1
+
   /// The defaults.
   public init() {}
 }

@@ -66,8 +66,8 @@ public struct HTTP2RequestBatch: Sendable {
       return
     }
     bytes.append(contentsOf: template.pathPrefix)
-    for index in pathSuffix.indices { bytes.append(pathSuffix[index]) }
-    for index in value.indices { bytes.append(value[index]) }
+    bytes.append(pathSuffix)
+    bytes.append(value)
     entries.append(Entry(offset: offset, pathLength: UInt16(pathLength), valueLength: UInt16(value.count)))
   }
 

@@ -296,28 +296,3 @@ extension ClientConnection {
     }
   }
 }
-
-// MARK: - Failures
-
-extension ClientConnection {
-  private static func failure(_ error: SocketError, at endpoint: String) -> HTTP2Failure {
-    let kind: HTTP2Failure.Kind =
-      switch error.operation {
-      case .resolve: .nameResolution
-      case .connectInTime: .connectTimeout
-      case .connect, .listen, .accept, .read, .write, .create: .connect
-      }
-    return HTTP2Failure(kind, endpoint: endpoint, reason: error.summary, remedy: error.remedy)
-  }
-
-  private static func failure(_ error: TLSError, at endpoint: String, connecting: Bool) -> HTTP2Failure {
-    let kind: HTTP2Failure.Kind =
-      switch error.code {
-      case .verification: .tlsVerification
-      case .applicationProtocol: .alpn
-      case .connection: connecting ? .tls : .connectionLost
-      case .configuration, .handshake: connecting ? .tls : .connectionLost
-      }
-    return HTTP2Failure(kind, endpoint: endpoint, reason: error.reason, remedy: error.remedy)
-  }
-}
