@@ -162,6 +162,8 @@ private func releases(_ fixture: StoreFixture) async throws {
   #expect(task.cursor == devices[0])
   #expect(task.settled == 1)
   #expect(try await fixture.walk(task) == Array(devices[1...]))
+  fixture.clocks.advance(by: .seconds(16))
+  #expect(try await fixture.store.reap().map(\.isParked) == [false])
 }
 
 private func splits(_ fixture: StoreFixture) async throws {
