@@ -51,7 +51,7 @@ enum ResponseReader {
     switch kind {
     case .drop: .rejected(reason)
     case .gone: .gone(reason, registeredBefore: timestamp)
-    case .unfit: .gone(reason, registeredBefore: nil)
+    case .unfit: .unfit(reason)
     case .holdKey: .held(.key, reason)
     case .holdApp, .ownConnection: .held(.app, reason)
     // The sender has tried once more, and it was the same: a clock or a key is wrong.

@@ -21,13 +21,11 @@ extension LaneLoop {
   func writeHolds() async {
     guard storeMayWork else { return }
     for (reason, credentials) in Dictionary(grouping: unwrittenHolds.keys, by: { unwrittenHolds[$0] ?? "" }) {
-      do {
+      let isWritten: Void? = await ask { () throws(StoreError) in
         try await store.hold(Array(credentials), reason: reason)
-        for credential in credentials { unwrittenHolds[credential] = nil }
-        storeWorked()
-      } catch {
-        return storeFailed(error)
       }
+      if isWritten == nil { return }
+      for credential in credentials { unwrittenHolds[credential] = nil }
     }
   }
 }

@@ -2,6 +2,9 @@ import Operations
 import PushCore
 
 extension LaneLoop {
+  /// Texts beyond so many are not kept: a peer that invents them must not fill the store.
+  private static let learnedReasons = 1000
+
   /// What a turn's answers say of one credential.
   private struct Tally {
     var answers = 0
@@ -37,7 +40,10 @@ extension LaneLoop {
     case .rejected(let reason):
       run.progress.settle(position, settlement(.rejected, answer, reason))
     case .gone(let reason, let registeredBefore):
-      retire(position, of: run, batch.credential, reason, registeredBefore)
+      retire(position, of: run, reason, registeredBefore)
+      run.progress.settle(position, settlement(.rejected, answer, reason))
+    case .unfit(let reason):
+      if fuses[batch.credential]?.allowsRetirement ?? true { retire(position, of: run, reason, nil) }
       run.progress.settle(position, settlement(.rejected, answer, reason))
     case .retry(let reason, let notBefore):
       run.progress.settle(position, retry(run, answer, reason, notBefore: notBefore, at: now))
@@ -76,12 +82,11 @@ extension LaneLoop {
   }
 
   private func retire(
-    _ position: Int, of run: TaskRun, _ credential: CredentialID, _ reason: PushReason, _ before: UnixMilliseconds?
+    _ position: Int, of run: TaskRun, _ reason: PushReason, _ before: UnixMilliseconds?
   ) {
     let device = run.progress.device(at: position)
-    if before == nil, !(fuses[credential]?.allowsRetirement ?? true) { return }
     // Without a time from APNs: only if the device has not registered since the walk read it.
-    let registeredBefore = before ?? UnixMilliseconds(device.registeredAt.value + 1)
+    let registeredBefore = before ?? UnixMilliseconds(device.registeredAt.value &+ 1)
     retirements.append(Retirement(device: device.id, registeredBefore: registeredBefore, reason: id(reason)))
   }
 
@@ -93,7 +98,7 @@ extension LaneLoop {
       if last?.batch != answer.batch { last = batches[answer.batch].map { (answer.batch, $0.credential) } }
       guard let last else { continue }
       tallies[last.credential, default: Tally()].answers += 1
-      if case .gone(_, registeredBefore: nil) = answer.verdict {
+      if case .unfit = answer.verdict {
         tallies[last.credential, default: Tally()].refusals += 1
       }
     }
@@ -118,13 +123,13 @@ extension LaneLoop {
   /// Reason texts that no table has get a number from the store before they are written.
   private func learnReasons(in answers: [[PushAnswer]]) async {
     for answer in answers.joined() where answer.status != 200 {
-      guard case .unknown(let text)? = answer.verdict.reason, reasonIDs[text] == nil else { continue }
-      do {
-        reasonIDs[text] = try await store.reasonID(for: text)
-      } catch {
-        // The receipt is worth more than the text: the status stays.
-        storeFailed(error)
-      }
+      guard case .unknown(let text)? = answer.verdict.reason, reasonIDs[text] == nil,
+        reasonIDs.count < Self.learnedReasons
+      else { continue }
+      let id = await ask { () throws(StoreError) in try await store.reasonID(for: text) }
+      // The receipts are worth more than the texts: without an answer the status alone stays.
+      guard let id else { return }
+      reasonIDs[text] = id
     }
   }
 
@@ -141,7 +146,8 @@ extension Verdict {
   var reason: PushReason? {
     switch self {
     case .accepted, .unsent: nil
-    case .rejected(let reason), .gone(let reason, _), .retry(let reason, _), .held(_, let reason): reason
+    case .rejected(let reason), .gone(let reason, _), .unfit(let reason), .retry(let reason, _), .held(_, let reason):
+      reason
     }
   }
 }
