@@ -55,7 +55,7 @@ let package = Package(
     // Roots.
     .plugin(name: "BuildCommit", capability: .buildTool()),
     library("BuildInfo", ["Operations"], plugins: ["BuildCommit"]),
-    library("Composition", ["APNs", "Delivery", "StoreSQLite", "PushCore", "OpenSSL", "JSON", "Operations"]),
+    library("Composition", ["APNs", "Delivery", "StoreSQLite", "PushCore", "HTTP2", "OpenSSL", "JSON", "Operations"]),
     program("pushrelay", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
     program("sendpush", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
     program("apns-simulator", ["APNsSimulator", "BuildInfo", "Operations"]),
