@@ -61,9 +61,6 @@ let package = Package(
     program("apns-simulator", ["APNsSimulator", "BuildInfo", "Operations"]),
 
     .target(name: "Support", dependencies: ["JSON", "Operations"], path: "Tests/Support", swiftSettings: tests),
-    .target(
-      name: "StoreConformance", dependencies: ["PushCore", "Operations", "Support"], path: "Tests/StoreConformance",
-      swiftSettings: tests),
     suite("JSONTests", ["JSON"]),
     suite("OperationsTests", ["Operations", "Support"]),
     suite("HTTP2Tests", ["HTTP2", "OpenSSL", "EventLoop", "Support"]),
@@ -72,7 +69,7 @@ let package = Package(
       swiftSettings: tests),
     suite("PushCoreTests", ["PushCore", "Support"]),
     suite("APNsTests", ["APNs", "APNsSimulator", "Support"]),
-    suite("StoreSQLiteTests", ["StoreSQLite", "StoreConformance", "Support"]),
+    suite("StoreSQLiteTests", ["StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("DeliveryTests", ["Delivery", "StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
     suite("CompositionTests", ["Composition", "Support"]),
