@@ -16,11 +16,7 @@ extension CommandContext {
   func sender(
     keys: KeyRing, tokens: any ProviderTokenStore, connectTimeout: Duration?, requestTimeout: Duration?
   ) throws -> APNsSender {
-    let apns = configuration.apns
-    let proxy = ProxyVariables(environment)
-    let refused = Set([apns.production, apns.sandbox]).compactMap(proxy.finding)
-    guard refused.isEmpty else { throw ConfigurationError(refused) }
-    var settings = APNsSenderConfiguration(apns)
+    var settings = try APNsSenderConfiguration(configuration.apns)
     if let requestTimeout { settings.requestTimeout = requestTimeout }
     if let connectTimeout { settings.connectTimeout = connectTimeout }
     return try APNsSender(

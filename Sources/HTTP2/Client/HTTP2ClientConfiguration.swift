@@ -20,7 +20,7 @@ public struct HTTP2ClientConfiguration: Sendable {
   public var watchedFields: [HTTP2WatchedField] = []
   /// The bytes of a response body that are kept; the rest is read and dropped.
   public var maximumResponseBodyBytes = 16_384
-  /// The time for name look-up, TCP and TLS together.
+  /// The time for name look-up, TCP, the proxy's answer and TLS together.
   public var connectTimeout: Duration = .seconds(10)
   /// A connection that has received nothing for so long is asked for a sign of life by PING.
   public var pingInterval: Duration = .seconds(60)
