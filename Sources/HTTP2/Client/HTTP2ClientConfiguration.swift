@@ -30,6 +30,9 @@ public struct HTTP2ClientConfiguration: Sendable {
   public var maximumStreamsPerConnection = 1000
   /// How often a request that was certainly not processed is sent again by the client itself.
   public var resubmissions: UInt8 = 3
+  /// How long a connection is given no further stream after its peer refused one, unless an answer or SETTINGS come first;
+  /// doubled while it refuses, up to eight times.
+  public var refusalDelay: Duration = .milliseconds(100)
   /// Requests without an answer in a row after which a connection is replaced.
   public var timeoutsBeforeReplacement = 3
   /// Answers of 500 to 599 in a row after which a connection is replaced; 0 for never.
