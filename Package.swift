@@ -60,7 +60,8 @@ let package = Package(
     program("sendpush", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
     program("apns-simulator", ["APNsSimulator", "BuildInfo", "Operations"]),
 
-    .target(name: "Support", dependencies: ["JSON", "Operations"], path: "Tests/Support", swiftSettings: tests),
+    .target(
+      name: "Support", dependencies: ["EventLoop", "JSON", "Operations"], path: "Tests/Support", swiftSettings: tests),
     suite("JSONTests", ["JSON"]),
     suite("OperationsTests", ["Operations", "Support"]),
     suite("HTTP2Tests", ["HTTP2", "OpenSSL", "EventLoop", "Support"]),

@@ -17,11 +17,7 @@ extension CommandContext {
     keys: KeyRing, tokens: any ProviderTokenStore, connectTimeout: Duration? = nil, requestTimeout: Duration? = nil,
     log: ConnectionLog? = nil
   ) throws -> APNsSender {
-    let apns = configuration.apns
-    let proxy = ProxyVariables(environment)
-    let refused = Set([apns.production, apns.sandbox]).compactMap(proxy.finding)
-    guard refused.isEmpty else { throw ConfigurationError(refused) }
-    var settings = APNsSenderConfiguration(apns)
+    var settings = try APNsSenderConfiguration(configuration.apns)
     if let requestTimeout { settings.requestTimeout = requestTimeout }
     if let connectTimeout { settings.connectTimeout = connectTimeout }
     if let log { settings.onEvent = log.note }

@@ -16,6 +16,16 @@ public struct HTTP2Failure: Error, Sendable, CustomStringConvertible {
     case tls
     /// The peer does not agree to HTTP/2.
     case alpn
+    /// The proxy's name has no address, or nothing accepts connections there.
+    case proxyUnreachable
+    /// The proxy accepted TCP and did not answer in time.
+    case proxyTimeout
+    /// The proxy wants credentials, or others (407, of some proxies 401).
+    case proxyAuthentication
+    /// The proxy refused the tunnel with this status.
+    case proxyRefused(UInt16)
+    /// What should be the proxy closed the connection or gave no answer of HTTP/1.1.
+    case proxyAnswer
     /// One side broke HTTP/2's rules; the connection is lost.
     case protocolError
     /// The connection broke or the peer closed it.

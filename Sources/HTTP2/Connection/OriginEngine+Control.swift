@@ -19,7 +19,7 @@ extension OriginEngine {
 
   /// When ``tick()`` must run again; nil when there is nothing to watch.
   func nextTick(interval: Duration) -> MonotonicTime? {
-    if queue.count > 0 { return now + interval }
+    if queue.count > 0 { return min(now + interval, pool.nextTrial ?? .distantFuture) }
     var next: MonotonicTime?
     for connection in connections {
       guard let session = connection.session else { continue }

@@ -32,6 +32,7 @@ final class OriginEngine {
       ConnectionPool.Rules(
         maximumConnections: origin.maximumConnections, growAfter: configuration.growAfter,
         idleTimeout: configuration.extraConnectionIdleTimeout, replacementInterval: configuration.replacementInterval,
+        refusalDelay: configuration.refusalDelay,
         minimumBackoff: configuration.minimumBackoff, maximumBackoff: configuration.maximumBackoff))
   }
 
@@ -66,7 +67,7 @@ extension OriginEngine {
     guard !isFilling else { return }
     isFilling = true
     defer { isFilling = false }
-    while queue.count > 0, let grant = pool.grant(), let connection = connection(grant.id),
+    while queue.count > 0, let grant = pool.grant(now: now), let connection = connection(grant.id),
       let session = connection.session
     {
       give(grant.count, to: connection, session)
@@ -108,7 +109,10 @@ extension OriginEngine {
 
   func observe(_ connection: ClientConnection, _ session: ClientSession) {
     let open = session.openStreams
-    pool.observe(connection.number, open: open, limit: connection.isBlocked ? open : session.streamLimit, now: now)
+    pool.observe(
+      connection.number, open: open, limit: connection.isBlocked ? open : session.streamLimit,
+      answered: session.answered,
+      now: now)
   }
 
   /// Sends requests again that a connection gave back, unless that has been tried often enough.
