@@ -2,7 +2,11 @@
 import PackageDescription
 
 // Swift 6 mode, every warning an error, and each use of an unsafe construct marked `unsafe` where it stands.
-let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error), .strictMemorySafety()]
+// `scripts/fuzz` sets PUSHRELAY_FUZZ: then every module tells libFuzzer which branches were taken.
+let isFuzzing = Context.environment["PUSHRELAY_FUZZ"] != nil
+let strict: [SwiftSetting] =
+  [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error), .strictMemorySafety()]
+  + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 let tests: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 
 func library(
@@ -77,3 +81,20 @@ let package = Package(
     suite("EndToEndTests", ["JSON", "Support"]),
   ]
 )
+
+/// What the fuzzer and `swift test` check with any bytes.
+let fuzzed: [Target.Dependency] = [
+  "APNs", "CNghttp2", "Composition", "HTTP2", "JSON", "OpenSSL", "Operations", "PushCore",
+]
+if isFuzzing {
+  package.targets += [
+    .systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"),
+    .target(name: "FuzzTargets", dependencies: fuzzed, path: "Tests/FuzzTests/Targets", swiftSettings: tests),
+    .executableTarget(
+      name: "fuzz", dependencies: ["CLibFuzzer", "FuzzTargets"], path: "Fuzz/Runner", swiftSettings: tests,
+      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
+  ]
+} else {
+  package.targets.append(
+    .testTarget(name: "FuzzTests", dependencies: fuzzed, exclude: ["Corpus"], swiftSettings: tests))
+}
