@@ -4,23 +4,11 @@ public enum Base64URL {
 
   /// The text of `bytes`: no `+`, `/`, `=` and no line break.
   public static func encode(_ bytes: some Collection<UInt8>) -> String {
-    var text: [UInt8] = []
-    text.reserveCapacity((bytes.count * 4 + 2) / 3)
-    var group: UInt32 = 0
-    var bits = 0
-    for byte in bytes {
-      group = group << 8 | UInt32(byte)
-      bits += 8
-      while bits >= 6 {
-        bits -= 6
-        text.append(alphabet[Int(group >> UInt32(bits) & 0x3F)])
-      }
-    }
-    if bits > 0 { text.append(alphabet[Int(group << UInt32(6 - bits) & 0x3F)]) }
-    return String(decoding: text, as: UTF8.self)
+    String(decoding: Base64.encode(bytes, alphabet), as: UTF8.self)
   }
 
-  /// The bytes of a text; nil when it holds another character, padding, an impossible length, or bits beyond the last byte.
+  /// The bytes of a text; nil when it holds another character, padding, an impossible length, or bits beyond the last
+  /// byte.
   public static func decode(_ text: some StringProtocol) -> [UInt8]? {
     Base64Decoder.decode(text.utf8, value: value(of:))
   }
@@ -55,7 +43,8 @@ enum Base64Decoder {
     return bits < 6 && group == 0 ? bytes : nil
   }
 
-  /// The bytes of standard base64 with its padding, white space anywhere, as PEM bodies are written; nil when it is none.
+  /// The bytes of standard base64 with its padding, white space anywhere, as PEM bodies are written; nil when it is
+  /// none.
   static func decodeStandard(_ text: some Sequence<UInt8>) -> [UInt8]? {
     var characters = text.filter { !($0 == 0x20 || $0 >= 0x09 && $0 <= 0x0D) }
     let isPadded = characters.last == UInt8(ascii: "=")

@@ -1,5 +1,5 @@
-/// A certificate authority of one's own and one server certificate by it, in PEM: for stand-ins and tests, where clients are
-/// told to trust that authority.
+/// A certificate authority of one's own and one server certificate by it, in PEM: for stand-ins and tests, where
+/// clients are told to trust that authority.
 public struct CertificateSet: Sendable, Equatable {
   /// The authority's certificate. Its key is not kept: it signs once.
   public var authority: [UInt8]
@@ -20,7 +20,8 @@ public struct CertificateSet: Sendable, Equatable {
   /// How long the authority is good, in days.
   public static let authorityDays = 3650
 
-  /// Whether a name can stand in a certificate: an IPv4 or IPv6 address, or a DNS name, perhaps with `*` as its first label.
+  /// Whether a name can stand in a certificate: an IPv4 or IPv6 address, or a DNS name, perhaps with `*` as its first
+  /// label.
   public static func isName(_ text: String) -> Bool {
     !text.isEmpty && text.utf8.count <= 253
       && text.utf8.allSatisfy { byte in

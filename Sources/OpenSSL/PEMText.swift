@@ -1,5 +1,5 @@
-/// The blocks of a PEM text (RFC 7468), read from what people really have: any line ends or none, a byte order mark, text
-/// before and between the blocks, `\n` spelled out as environment variables carry it.
+/// The blocks of a PEM text (RFC 7468), read from what people really have: any line ends or none, a byte order mark,
+/// text before and between the blocks, `\n` spelled out as environment variables carry it.
 struct PEMText {
   /// One `-----BEGIN label-----` … `-----END label-----`.
   struct Block {

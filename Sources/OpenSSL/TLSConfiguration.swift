@@ -25,8 +25,8 @@ public struct TLSServerConfiguration: Sendable, Hashable {
   public var certificateFile: String
   /// A PEM file with the certificate's private key.
   public var privateKeyFile: String
-  /// The application protocols accepted by ALPN, best first; a client that offers none of them is refused. Empty: ALPN is
-  /// not answered. Default `h2`.
+  /// The application protocols accepted by ALPN, best first; a client that offers none of them is refused. Empty: ALPN
+  /// is not answered. Default `h2`.
   public var applicationProtocols: [String] = ["h2"]
   /// Ask clients for a certificate, and accept any or none.
   public var requestsClientCertificate = false

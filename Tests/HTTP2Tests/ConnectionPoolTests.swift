@@ -9,7 +9,8 @@ private func makePool(maximum: Int = 2) -> ConnectionPool {
   ConnectionPool(
     ConnectionPool.Rules(
       maximumConnections: maximum, growAfter: .milliseconds(200), idleTimeout: .seconds(60),
-      replacementInterval: .seconds(15), minimumBackoff: .seconds(1), maximumBackoff: .seconds(60)))
+      replacementInterval: .seconds(15), refusalDelay: .milliseconds(100), minimumBackoff: .seconds(1),
+      maximumBackoff: .seconds(60)))
 }
 
 /// A pool with ready connections numbered from 1, each with so many streams open of so many allowed.
@@ -19,7 +20,7 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
     let id = UInt32(index + 1)
     pool.began(id)
     pool.ready(id, limit: member.limit, now: time(0))
-    pool.observe(id, open: member.open, limit: member.limit, now: time(0))
+    pool.observe(id, open: member.open, limit: member.limit, answered: 0, now: time(0))
   }
   return pool
 }
@@ -32,15 +33,15 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
     expect(pool.demand(now: time(0)), .connect)
     pool.began(1)
 
-    #expect(pool.grant() == nil)
+    expect(pool.grant(now: time(0))?.count, nil)
     expect(pool.demand(now: time(0)), .satisfied)
   }
 
   @Test("Streams go to the connection with the most room, in portions")
   func grants() {
-    let pool = makePool(ready: [(open: 990, limit: 1000), (open: 500, limit: 1000)])
+    var pool = makePool(ready: [(open: 990, limit: 1000), (open: 500, limit: 1000)])
 
-    let grant = pool.grant()
+    let grant = pool.grant(now: time(0))
 
     #expect(grant?.id == 2)
     #expect(grant?.count == 32)
@@ -48,14 +49,14 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
 
   @Test("A connection never gets more streams than its limit leaves")
   func limit() {
-    let pool = makePool(ready: [(open: 995, limit: 1000)])
-    #expect(pool.grant()?.count == 5)
+    var pool = makePool(ready: [(open: 995, limit: 1000)])
+    expect(pool.grant(now: time(0))?.count, 5)
   }
 
   @Test("A limit below the open streams gives no room", arguments: [0, 1, 3])
   func loweredLimit(limit: Int) {
-    let pool = makePool(ready: [(open: 3, limit: limit)])
-    #expect(pool.grant() == nil)
+    var pool = makePool(ready: [(open: 3, limit: limit)])
+    expect(pool.grant(now: time(0))?.count, nil)
   }
 
   @Test("A second connection is opened only after the first has been full for a while")
@@ -154,7 +155,7 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
     expect(pool.drain(1), true)
     expect(pool.drain(1), false)
 
-    #expect(pool.grant() == nil)
+    expect(pool.grant(now: time(0))?.count, nil)
     expect(pool.demand(now: time(0)), .connect)
   }
 
@@ -162,17 +163,44 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
   func earlyEnd() {
     var pool = makePool(ready: [(open: 1, limit: 1)])
 
-    expect(pool.ended(1, answered: false, intended: false, now: time(4999), random: 0), true)
+    expect(pool.ended(1, .unanswered, now: time(4999), random: 0), true)
 
     expect(pool.demand(now: time(4999)), .refuse(until: time(5999)))
   }
 
   @Test("A connection that gave answers, lived long or was closed by us is replaced at once")
   func lateEnd() {
-    for (answered, intended, end) in [(true, false, 10), (false, true, 10), (false, false, 5000)] {
+    let ends: [(ConnectionPool.End, UInt64)] = [(.broken, 10), (.goAway, 10), (.intended, 10), (.unanswered, 5000)]
+    for (end, at) in ends {
       var pool = makePool(ready: [(open: 1, limit: 1)])
-      expect(pool.ended(1, answered: answered, intended: intended, now: time(UInt64(end)), random: 0), false)
-      expect(pool.demand(now: time(UInt64(end))), .connect)
+      expect(pool.ended(1, end, now: time(at), random: 0), false)
+      expect(pool.demand(now: time(at)), .connect)
+    }
+  }
+
+  @Test("A server that breaks one connection after the other is left alone, one that says GOAWAY is not")
+  func breaksInRow() {
+    for (end, refused) in [(ConnectionPool.End.broken, true), (.goAway, false)] {
+      var pool = makePool()
+      var ends: [Bool] = []
+      for id: UInt32 in 1...4 {
+        pool.began(id)
+        pool.ready(id, limit: 10, now: time(0))
+        pool.proved()
+        ends.append(pool.ended(id, end, now: time(1), random: 0))
+      }
+      #expect(ends == [false, false, false, refused])
+      expect(pool.demand(now: time(1)), refused ? .refuse(until: time(1001)) : .connect)
+    }
+  }
+
+  @Test("A connection that lived long ends a row of broken ones")
+  func rowEnded() {
+    var pool = makePool()
+    for (id, end): (UInt32, UInt64) in [(1, 1), (2, 1), (3, 1), (4, 5000), (5, 1)] {
+      pool.began(id)
+      pool.ready(id, limit: 10, now: time(0))
+      expect(pool.ended(id, .broken, now: time(end), random: 0), false)
     }
   }
 
@@ -182,7 +210,7 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
     #expect(pool.surplus(now: time(59_999)) == nil)
     #expect(pool.surplus(now: time(60_000)) == 2)
 
-    _ = pool.ended(2, answered: true, intended: true, now: time(60_000), random: 0)
+    _ = pool.ended(2, .intended, now: time(60_000), random: 0)
     #expect(pool.surplus(now: time(90_000)) == nil)
   }
 
@@ -190,8 +218,8 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
   func idleAgain() {
     var pool = makePool(ready: [(open: 0, limit: 10), (open: 0, limit: 10)])
     for id: UInt32 in [1, 2] {
-      pool.observe(id, open: 1, limit: 10, now: time(30_000))
-      pool.observe(id, open: 0, limit: 10, now: time(31_000))
+      pool.observe(id, open: 1, limit: 10, answered: 0, now: time(30_000))
+      pool.observe(id, open: 0, limit: 10, answered: 0, now: time(31_000))
     }
     #expect(pool.surplus(now: time(90_999)) == nil)
     #expect(pool.surplus(now: time(91_000)) == 2)

@@ -35,7 +35,8 @@ enum StateFile {
     return content
   }
 
-  /// Replaces the content: whoever reads meanwhile, or after a power loss, sees the old or the new one, never part of one.
+  /// Replaces the content: whoever reads meanwhile, or after a power loss, sees the old or the new one, never part of
+  /// one.
   static func replace(_ path: String, with content: [UInt8]) throws(StoreError) {
     let temporary = "\(path).new"
     let operation = "write \(path)"

@@ -2,7 +2,8 @@ import JSON
 import OpenSSL
 import PushCore
 
-/// The JWT that stands in `authorization: bearer …` (Apple, "Establishing a token-based connection to APNs"; RFC 7515, RFC 7519).
+/// The JWT that stands in `authorization: bearer …` (Apple, "Establishing a token-based connection to APNs"; RFC 7515,
+/// RFC 7519).
 ///
 /// A secret: whoever has it can push to every device of the team for an hour. `description` masks it.
 public struct ProviderToken: Sendable, Hashable, CustomStringConvertible {

@@ -3,13 +3,14 @@ import OpenSSL
 import Operations
 import PushCore
 
-/// Keeps provider tokens in files of the user, one a key: so that `sendpush` without a store does not make a token per start.
+/// Keeps provider tokens in files of the user, one a key: so that `sendpush` without a store does not make a token per
+/// start.
 ///
-/// A file is written whole to a temporary name, synced and renamed; a lock file beside it lets one process decide at a time. Directory 0700,
-/// files 0600.
+/// A file is written whole to a temporary name, synced and renamed; a lock file beside it lets one process decide at a
+/// time. Directory 0700, files 0600.
 public final class ProviderTokenFile: ProviderTokenStore {
   /// How long another process may hold the lock before a call gives up.
-  public static let lockPatience: Duration = .seconds(5)
+  public static let lockPatience: Duration = .seconds(15)
   private static let lockPollInterval: Duration = .milliseconds(10)
 
   private let directory: String
@@ -21,7 +22,8 @@ public final class ProviderTokenFile: ProviderTokenStore {
     self.clocks = clocks
   }
 
-  /// The directory for state by the XDG Base Directory Specification; nil when neither variable is set to an absolute path.
+  /// The directory for state by the XDG Base Directory Specification; nil when neither variable is set to an absolute
+  /// path.
   public static func defaultDirectory(xdgStateHome: String?, home: String?) -> String? {
     // The specification says that a relative path is to be ignored.
     if let state = xdgStateHome, state.hasPrefix("/") { return "\(state)/pushrelay" }
@@ -67,7 +69,7 @@ public final class ProviderTokenFile: ProviderTokenStore {
     return "provider-token-\(hex).json"
   }
 
-  private static func encode(_ record: ProviderTokenRecord) -> [UInt8] {
+  static func encode(_ record: ProviderTokenRecord) -> [UInt8] {
     var writer = JSONWriter()
     writer.object {
       $0.member("jwt", record.jwt)
@@ -78,7 +80,7 @@ public final class ProviderTokenFile: ProviderTokenStore {
   }
 
   /// Nil for an absent or damaged file: a new token is made, which is what a person would do by deleting it.
-  private static func decode(_ bytes: [UInt8]?) -> ProviderTokenRecord? {
+  static func decode(_ bytes: [UInt8]?) -> ProviderTokenRecord? {
     // The file is a cache; what cannot be read is worth nothing and is replaced.
     guard let bytes, let value = try? JSONValue(parsing: bytes), let jwt = value["jwt"]?.string,
       let issuedAt = value["issued_at"]?.integer

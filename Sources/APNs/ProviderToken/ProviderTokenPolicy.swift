@@ -1,10 +1,11 @@
 import Operations
 import PushCore
 
-/// When a provider token is used, renewed or left alone: Apple takes one for 60 minutes, and a new one at most every 20.
+/// When a provider token is used, renewed or left alone: Apple takes one for 60 minutes, and a new one at most every
+/// 20.
 ///
-/// The age is that of the `iat` inside the token. The wall clock can step; so where this process has seen the token before, the time
-/// that passed on the monotonic clock counts too, and the greater age decides.
+/// The age is that of the `iat` inside the token. The wall clock can step; so where this process has seen the token
+/// before, the time that passed on the monotonic clock counts too, and the greater age decides.
 public enum ProviderTokenPolicy {
   /// A token of this age is renewed at its next use.
   public static let renewalAge: Duration = .seconds(45 * 60)

@@ -2,9 +2,11 @@ import OpenSSL
 import Operations
 import PushCore
 
-/// The provider tokens of this process: one per key, shared by all its connections and, through the store, by all processes.
+/// The provider tokens of this process: one per key, shared by all its connections and, through the store, by all
+/// processes.
 ///
-/// Tokens are minted under the store's lock, so that two processes never mint at the same time. Calls may come from any task.
+/// Tokens are minted under the store's lock, so that two processes never mint at the same time. Calls may come from any
+/// task.
 public final class ProviderTokens: Sendable {
   private let store: any ProviderTokenStore
   private let clocks: any Clocks
@@ -81,7 +83,8 @@ public final class ProviderTokens: Sendable {
     }
   }
 
-  /// Notes TooManyProviderTokenUpdates for `presented`: nobody mints for 20 minutes, and the token before is presented as long as it lasts.
+  /// Notes TooManyProviderTokenUpdates for `presented`: nobody mints for 20 minutes, and the token before is presented
+  /// as long as it lasts.
   func tooManyUpdates(_ key: ProviderKey, presented: ProviderToken)
     async throws(ProviderTokenFailure)
   {

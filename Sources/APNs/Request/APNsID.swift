@@ -3,8 +3,9 @@ import PushCore
 
 /// `apns-id` of a push: UUID version 5 (RFC 9562 §5.5), so that a repeat carries the same one and receipts need not store it.
 ///
-/// Namespace: the 16 bytes of `6f1f2c52-8d0f-4ae5-9b0e-3c5d1a7e4b90`. Name: 16 bytes, the notification's id and the device's id, each as
-/// a 64-bit number, most significant byte first. Never changed: it would rename the receipts of yesterday.
+/// Namespace: the 16 bytes of `6f1f2c52-8d0f-4ae5-9b0e-3c5d1a7e4b90`. Name: 16 bytes, the notification's id and the
+/// device's id, each as a 64-bit number, most significant byte first. Never changed: it would rename the receipts of
+/// yesterday.
 public enum APNsID {
   /// Characters of a UUID.
   static let length = 36

@@ -1,8 +1,8 @@
 import HTTP2
 import PushCore
 
-/// The header fields of a push: the one table of them, in the order in which they are sent. Another header is another case, and the compiler
-/// names the places that must answer it.
+/// The header fields of a push: the one table of them, in the order in which they are sent. Another header is another
+/// case, and the compiler names the places that must answer it.
 enum RequestField: CaseIterable {
   case authorization, topic, pushType, priority, expiration, collapseID
 

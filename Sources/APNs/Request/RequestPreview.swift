@@ -1,7 +1,8 @@
 import Operations
 import PushCore
 
-/// A request as it would be sent, with the provider token masked: what `--dry-run` prints. Needs neither key nor network.
+/// A request as it would be sent, with the provider token masked: what `--dry-run` prints. Needs neither key nor
+/// network.
 public struct RequestPreview: Sendable, Equatable {
   /// `POST`.
   public let method = "POST"

@@ -4,7 +4,8 @@ enum ReasonClass: Sendable {
   case drop
   /// The device is gone since the time that the answer gives.
   case gone
-  /// The token does not fit environment or topic. Often our own mapping is wrong, so the worker's fuse decides whether devices are retired.
+  /// The token does not fit environment or topic. Often our own mapping is wrong, so the worker's fuse decides whether
+  /// devices are retired.
   case unfit
   /// The key cannot be used: everything of the team and key waits for a person.
   case holdKey
@@ -14,7 +15,8 @@ enum ReasonClass: Sendable {
   case newProviderToken
   /// The connection cannot be used: once more on a new one.
   case reconnect
-  /// The key does not fit this connection: once more on a new one; refused there too, the app cannot be used with this key.
+  /// The key does not fit this connection: once more on a new one; refused there too, the app cannot be used with this
+  /// key.
   case ownConnection
   /// This device has had too many pushes: later, by minutes.
   case waitDevice

@@ -3,8 +3,8 @@ extension ReasonTable {
     "This is a fault of pushrelay: please report it with the notification's id."
   private static let channel = "Live Activity channels are not in this version."
 
-  /// Every reason known (Apple, "Handling notification responses from APNs" and "Sending channel requests to APNs"). The place of a row, from
-  /// 1, is its number in stored receipts: rows are only ever appended.
+  /// Every reason known (Apple, "Handling notification responses from APNs" and "Sending channel requests to APNs").
+  /// The place of a row, from 1, is its number in stored receipts: rows are only ever appended.
   static let rows: [Reason] = [
     Reason(400, "BadChannelId", .drop, channel),
     Reason(400, "BadCollapseId", .drop, "The collapse id is longer than 64 bytes; shorten it."),

@@ -1,6 +1,7 @@
 import PushCore
 
-/// The reasons that APNs gives, by number and by word; and the words and advice for every reason that a receipt can hold.
+/// The reasons that APNs gives, by number and by word; and the words and advice for every reason that a receipt can
+/// hold.
 public enum ReasonTable {
   private static let ids: [String: ReasonID] = Dictionary(
     uniqueKeysWithValues: rows.enumerated().map {

@@ -29,7 +29,8 @@ extension APNsSender {
     }
   }
 
-  /// Sends pushes once more, on a new connection and where needed with another provider token: APNs refused them without processing.
+  /// Sends pushes once more, on a new connection and where needed with another provider token: APNs refused them
+  /// without processing.
   private func repeatOnce(_ again: AnswerReader.Repeat) {
     let batch = again.batch
     guard again.needsProviderToken else { return repeatOnce(again, with: batch.token) }

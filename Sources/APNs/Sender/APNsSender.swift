@@ -11,8 +11,8 @@ import PushCore
 ///                    └─ minted ◀── once more, on a new connection ◀─────┘ ExpiredProviderToken, Shutdown …
 /// ```
 ///
-/// Connections belong to one (environment, team and key, urgent or not). Everything here costs per batch; see ``AnswerReader``. Any thread
-/// may call. Close a sender before letting go of it.
+/// Connections belong to one (environment, team and key, urgent or not). Everything here costs per batch; see
+/// ``AnswerReader``. Any thread may call. Close a sender before letting go of it.
 public final class APNsSender: PushSender {
   let configuration: APNsSenderConfiguration
   let tokens: ProviderTokens
@@ -95,7 +95,8 @@ public final class APNsSender: PushSender {
   /// The state of all connections.
   public func snapshot() async -> [HTTP2OriginSnapshot] { await client.snapshot() }
 
-  /// Ends the sender: what waits comes back unsent, what is open may be answered within `grace`. All answers were handed over when it returns.
+  /// Ends the sender: what waits comes back unsent, what is open may be answered within `grace`. All answers were
+  /// handed over when it returns.
   public func close(grace: Duration) async {
     state.withLock { $0.isClosed = true }
     await client.close(grace: grace)

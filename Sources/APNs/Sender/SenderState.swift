@@ -2,7 +2,8 @@ import HTTP2
 import Operations
 import PushCore
 
-/// Which connections a push uses: APNs binds a connection to a team and key, and urgent pushes do not queue behind others.
+/// Which connections a push uses: APNs binds a connection to a team and key, and urgent pushes do not queue behind
+/// others.
 struct OriginKey: Hashable {
   let environment: PushCore.Environment
   let key: ProviderKeyIdentity
@@ -54,8 +55,8 @@ struct SenderState {
     waiting.removeValue(forKey: key.identity) ?? []
   }
 
-  /// Whether the connections of an origin must be replaced because `connection` gave an answer that asks for it. Once per connection:
-  /// the answers to everything in flight come one after the other.
+  /// Whether the connections of an origin must be replaced because `connection` gave an answer that asks for it. Once
+  /// per connection: the answers to everything in flight come one after the other.
   mutating func retires(_ connection: UInt32, of origin: HTTP2OriginID) -> Bool {
     guard connection > retired[origin] ?? 0 else { return false }
     retired[origin] = connection

@@ -26,7 +26,8 @@ struct Signers: Sendable {
     }
   }
 
-  /// The key of the credential's topic, or of the topic that it extends by a push type's suffix; else the key that the store names for it.
+  /// The key of the credential's topic, or of the topic that it extends by a push type's suffix; else the key that the
+  /// store names for it.
   func key(for credential: Credential) -> ProviderKey? {
     if let key = byTopic[credential.topic] { return key }
     if let type = PushType(suffixOf: credential.topic),

@@ -76,7 +76,7 @@ public final class Simulator: Sendable {
   public var summary: Summary { ledger.withLock { $0.summary } }
 
   /// Says GOAWAY on every connection, gives answers under way some time, and returns what happened when all is closed.
-  public func stop(grace: Duration = .seconds(1)) async -> Summary {
+  public func stop(grace: Duration = .seconds(5)) async -> Summary {
     orders.send(.stop(grace: grace))
     await thread.ended()
     return summary

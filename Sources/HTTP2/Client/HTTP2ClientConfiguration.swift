@@ -20,7 +20,7 @@ public struct HTTP2ClientConfiguration: Sendable {
   public var watchedFields: [HTTP2WatchedField] = []
   /// The bytes of a response body that are kept; the rest is read and dropped.
   public var maximumResponseBodyBytes = 16_384
-  /// The time for name look-up, TCP and TLS together.
+  /// The time for name look-up, TCP, the proxy's answer and TLS together.
   public var connectTimeout: Duration = .seconds(10)
   /// A connection that has received nothing for so long is asked for a sign of life by PING.
   public var pingInterval: Duration = .seconds(60)
@@ -30,6 +30,9 @@ public struct HTTP2ClientConfiguration: Sendable {
   public var maximumStreamsPerConnection = 1000
   /// How often a request that was certainly not processed is sent again by the client itself.
   public var resubmissions: UInt8 = 3
+  /// How long a connection is given no further stream after its peer refused one, unless an answer or SETTINGS come first;
+  /// doubled while it refuses, up to eight times.
+  public var refusalDelay: Duration = .milliseconds(100)
   /// Requests without an answer in a row after which a connection is replaced.
   public var timeoutsBeforeReplacement = 3
   /// Answers of 500 to 599 in a row after which a connection is replaced; 0 for never.

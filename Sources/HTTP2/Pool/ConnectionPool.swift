@@ -8,6 +8,7 @@ struct ConnectionPool {
     var growAfter: Duration
     var idleTimeout: Duration
     var replacementInterval: Duration
+    var refusalDelay: Duration
     var minimumBackoff: Duration
     var maximumBackoff: Duration
   }
@@ -25,8 +26,12 @@ struct ConnectionPool {
     var limit = 0
     var readySince = MonotonicTime(nanoseconds: 0)
     var idleSince: MonotonicTime?
+    var answered: UInt64 = 0
+    var brake = RefusalBrake()
 
-    var room: Int { phase == .ready ? max(0, limit - open) : 0 }
+    mutating func room(_ now: MonotonicTime) -> Int {
+      phase == .ready ? max(0, brake.limit(limit, open: open, now: now) - open) : 0
+    }
   }
 
   /// What waiting requests call for.
@@ -39,14 +44,30 @@ struct ConnectionPool {
     case refuse(until: MonotonicTime)
   }
 
+  /// How an established connection ended.
+  enum End {
+    /// We closed it.
+    case intended
+    /// The peer did, before it gave any answer.
+    case unanswered
+    /// The peer said GOAWAY, after answers.
+    case goAway
+    /// It broke, after answers.
+    case broken
+  }
+
   /// A connection that ends without an answer within this time counts as a failed connect.
   private static let earlyEnd: Duration = .seconds(5)
+  /// Connections that may break early, after answers, before the origin is left alone: no storm of connects to a server
+  /// that breaks each of them.
+  private static let toleratedBreaks = 3
   /// Streams given to one connection before the next one is looked at, so that no connection gets a burst alone.
   private static let grantSize = 32
 
   let rules: Rules
   private(set) var members: [Member] = []
   private(set) var backoff: Backoff
+  private var brokenInRow = 0
   private var fullSince: MonotonicTime?
   private var lastReplacement: MonotonicTime?
 
@@ -56,16 +77,19 @@ struct ConnectionPool {
   }
 
   /// The connection to give the next streams, and how many at most: the one with the most room.
-  func grant() -> (id: UInt32, count: Int)? {
+  mutating func grant(now: MonotonicTime) -> (id: UInt32, count: Int)? {
     var best: (id: UInt32, count: Int)?
-    for member in members where member.room > (best?.count ?? 0) { best = (member.id, member.room) }
+    for index in members.indices {
+      let room = members[index].room(now)
+      if room > best?.count ?? 0 { best = (members[index].id, room) }
+    }
     guard let best else { return nil }
     return (best.id, min(best.count, Self.grantSize))
   }
 
   /// Says what to do for requests that wait after all grants are used up.
   mutating func demand(now: MonotonicTime) -> Demand {
-    if members.contains(where: { $0.room > 0 }) {
+    if members.indices.contains(where: { members[$0].room(now) > 0 }) {
       fullSince = nil
       return .satisfied
     }
@@ -103,8 +127,10 @@ struct ConnectionPool {
   }
 
   /// Takes over a connection's present counts.
-  mutating func observe(_ id: UInt32, open: Int, limit: Int, now: MonotonicTime) {
+  mutating func observe(_ id: UInt32, open: Int, limit: Int, answered: UInt64, now: MonotonicTime) {
     update(id) {
+      $0.brake.answered(Int(clamping: answered - $0.answered), limit: limit)
+      $0.answered = answered
       $0.open = open
       $0.limit = limit
       if open > 0 {
@@ -114,6 +140,18 @@ struct ConnectionPool {
       }
     }
   }
+
+  /// The peer refused streams on a connection that goes on, with `open` streams left.
+  mutating func refused(_ id: UInt32, open: Int, now: MonotonicTime) {
+    let delay = rules.refusalDelay
+    update(id) { $0.brake.refused(open: open, now: now, delay: delay) }
+  }
+
+  /// The peer said anew how many streams a connection takes.
+  mutating func limitAnnounced(_ id: UInt32) { update(id) { $0.brake.limitAnnounced() } }
+
+  /// When a connection that refused streams may be tried again; nil when none is held back.
+  var nextTrial: MonotonicTime? { members.compactMap { $0.phase == .ready ? $0.brake.notBefore : nil }.min() }
 
   /// An answer came on some connection: the origin works.
   mutating func proved() { if backoff.failures > 0 { backoff.succeeded() } }
@@ -139,11 +177,22 @@ struct ConnectionPool {
     backoff.failed(now, random: random)
   }
 
-  /// An established connection has ended. True when that counts as a failed connect: it ended early and gave no answer.
-  mutating func ended(_ id: UInt32, answered: Bool, intended: Bool, now: MonotonicTime, random: Double) -> Bool {
+  /// An established connection has ended. True when that counts as a failed connect: it ended early without an answer, or
+  /// it is one of several in a row that broke early.
+  mutating func ended(_ id: UInt32, _ end: End, now: MonotonicTime, random: Double) -> Bool {
     guard let member = members.first(where: { $0.id == id }) else { return false }
     members.removeAll { $0.id == id }
-    guard !answered, !intended, now.since(member.readySince) < Self.earlyEnd else { return false }
+    guard now.since(member.readySince) < Self.earlyEnd else {
+      brokenInRow = 0
+      return false
+    }
+    switch end {
+    case .intended, .goAway: return false
+    case .broken:
+      brokenInRow += 1
+      guard brokenInRow > Self.toleratedBreaks else { return false }
+    case .unanswered: break
+    }
     backoff.failed(now, random: random)
     return true
   }

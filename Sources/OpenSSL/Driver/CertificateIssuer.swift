@@ -1,8 +1,8 @@
 internal import COpenSSL
 
 extension CertificateSet {
-  /// Makes an authority and a certificate for `names`, keys on P-256, good from an hour before `time` (UNIX seconds) so that
-  /// a client whose clock is behind takes it too.
+  /// Makes an authority and a certificate for `names`, keys on P-256, good from an hour before `time` (UNIX seconds) so
+  /// that a client whose clock is behind takes it too.
   public static func issue(names: [String], at time: Int64) throws(CryptoError) -> CertificateSet {
     let authorityKey = try KeyHandle.generateP256()
     let authority = try CertificateHandle(commonName: "APNs simulator CA", key: authorityKey)

@@ -1,6 +1,7 @@
 internal import COpenSSL
 
-/// Owns one EVP_PKEY. Immutable once made: OpenSSL lets any thread sign and verify with it, each under a context of its own.
+/// Owns one EVP_PKEY. Immutable once made: OpenSSL lets any thread sign and verify with it, each under a context of its
+/// own.
 @safe final class KeyHandle: Sendable {
   nonisolated(unsafe) let raw: OpaquePointer
 

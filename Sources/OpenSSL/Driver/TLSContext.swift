@@ -39,8 +39,8 @@ internal import COpenSSL
     }
   }
 
-  /// A context for servers. Throws ``TLSError/Code/configuration`` when a file cannot be used or the key does not belong
-  /// to the certificate.
+  /// A context for servers. Throws ``TLSError/Code/configuration`` when a file cannot be used or the key does not
+  /// belong to the certificate.
   public init(server configuration: TLSServerConfiguration) throws(TLSError) {
     role = .server
     certificateAuthorityFile = nil

@@ -29,7 +29,8 @@ public enum TLSProgress: Sendable {
   private let peer: String
   private var usable = true
 
-  /// A client's stream: verifies that the certificate is for `host`, a DNS name or an IP address, and sends the name (SNI).
+  /// A client's stream: verifies that the certificate is for `host`, a DNS name or an IP address, and sends the name
+  /// (SNI).
   public init(client context: TLSContext, host: String, socket: Socket, peer: String) throws(TLSError) {
     precondition(context.role == .client, "a client's stream needs a client's context")
     self.context = context
@@ -70,8 +71,8 @@ public enum TLSProgress: Sendable {
     return unsafe raw
   }
 
-  /// Goes on with the handshake; `.bytes(0)` when it is complete. A client then has an agreed application protocol if it
-  /// offered any.
+  /// Goes on with the handshake; `.bytes(0)` when it is complete. A client then has an agreed application protocol if
+  /// it offered any.
   public func handshake() -> TLSProgress {
     ERR_clear_error()
     let code = unsafe SSL_do_handshake(raw)

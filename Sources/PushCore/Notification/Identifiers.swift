@@ -1,7 +1,7 @@
 import Operations
 
-/// The id of one enqueued notification: milliseconds since 2020-01-01 shifted left by 12, and a sequence number below 4096,
-/// so that a range of ids is a range of time. Below 2^53, exact in JSON; decimal text outside.
+/// The id of one enqueued notification: milliseconds since 2020-01-01 shifted left by 12, and a sequence number below
+/// 4096, so that a range of ids is a range of time. Below 2^53, exact in JSON; decimal text outside.
 public struct NotificationID: Sendable, Hashable, Comparable, CustomStringConvertible {
   /// The number.
   public let rawValue: Int64

@@ -1,9 +1,10 @@
-/// The part of an interest that names a user, such as `janedoe-at-pushercom`: what Laravel 5.8's `str_slug` makes of an e-mail address, which
-/// is the rule of the login approval tutorial and of every app built after it.
+/// The part of an interest that names a user, such as `janedoe-at-pushercom`: what Laravel 5.8's `str_slug` makes of an
+/// e-mail address, which is the rule of the login approval tutorial and of every app built after it.
 ///
 /// Different addresses can have the same slug; it is a name, not a proof.
 public enum InterestSlug {
-  /// Letters that the rule cannot spell in ASCII: the interest would be another than the one that the app subscribed to.
+  /// Letters that the rule cannot spell in ASCII: the interest would be another than the one that the app subscribed
+  /// to.
   public struct Fault: Error, Sendable, Equatable, CustomStringConvertible {
     /// What is wrong.
     public let description: String
@@ -32,7 +33,8 @@ public enum InterestSlug {
     return slug
   }
 
-  /// Letters and digits, lower case; each run of other marks that stay (`-`, `_`, space, and `@` spelled out) is one dash.
+  /// Letters and digits, lower case; each run of other marks that stay (`-`, `_`, space, and `@` spelled out) is one
+  /// dash.
   private static func joined(_ ascii: [UInt8]) -> String {
     var result: [UInt8] = []
     var needsDash = false

@@ -1,4 +1,5 @@
-/// How Latin letters beyond ASCII are spelled in ASCII, as `str_slug` of Laravel 5.8 does it for them; `ö` is `o`, not `oe`.
+/// How Latin letters beyond ASCII are spelled in ASCII, as `str_slug` of Laravel 5.8 does it for them; `ö` is `o`, not
+/// `oe`.
 ///
 /// Whatever is not here counts as lost, so that no interest is made that the app would spell differently.
 enum LatinLetters {

@@ -24,8 +24,8 @@ public struct LoginApproval: Sendable, Equatable {
     self.body = body
   }
 
-  /// Fills a request with payload, target, headers and deadline; what the request has of target, priority, deadline, lane and collapse id
-  /// stays.
+  /// Fills a request with payload, target, headers and deadline; what the request has of target, priority, deadline,
+  /// lane and collapse id stays.
   ///
   /// - Parameter sha256: the digest of bytes.
   /// - Throws: also when the request names nobody and the address has letters that the rule for interests would lose.

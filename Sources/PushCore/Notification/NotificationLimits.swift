@@ -43,7 +43,8 @@ public enum NotificationLimits {
     return count <= userIDBytes ? nil : "the user id has \(count) bytes, limit \(userIDBytes)"
   }
 
-  /// What is wrong with `apns-expiration` as UNIX seconds; nil when nothing is. 0 is one attempt, a past time expires at once.
+  /// What is wrong with `apns-expiration` as UNIX seconds; nil when nothing is. 0 is one attempt, a past time expires
+  /// at once.
   static func fault(inExpiration seconds: Int64, now: UnixMilliseconds) -> String? {
     guard seconds >= 0 else {
       return "the expiration is negative; give UNIX seconds, or 0 for one attempt"

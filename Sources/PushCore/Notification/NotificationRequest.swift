@@ -1,6 +1,7 @@
 import Operations
 
-/// A notification as its sender wrote it, in options, a batch row or an HTTP body: everything may be absent, nothing is checked.
+/// A notification as its sender wrote it, in options, a batch row or an HTTP body: everything may be absent, nothing is
+/// checked.
 public struct NotificationRequest: Sendable, Equatable {
   /// The bundle id, or the topic with its suffix.
   public var topic: String?

@@ -2,8 +2,8 @@ import JSON
 
 /// The headers of a notification that are the same for each of its devices, as the store keeps them.
 ///
-/// The topic stands with the app, `apns-expiration` follows from the notification's deadline, `apns-id` from notification and
-/// device unless the sender chose it, `authorization` from the credential.
+/// The topic stands with the app, `apns-expiration` follows from the notification's deadline, `apns-id` from
+/// notification and device unless the sender chose it, `authorization` from the credential.
 public struct PushHeaders: Sendable, Equatable {
   /// `apns-push-type`, always sent.
   public var pushType: PushType

@@ -1,4 +1,5 @@
-/// What Apple asks of a push of one type (Apple, "Sending notification requests to APNs", and the page of each kind of push).
+/// What Apple asks of a push of one type (Apple, "Sending notification requests to APNs", and the page of each kind of
+/// push).
 public struct PushTypeRules: Sendable, Equatable {
   /// What the topic has behind the bundle id; empty for the bundle id itself.
   public let topicSuffix: String

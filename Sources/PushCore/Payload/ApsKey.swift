@@ -1,6 +1,7 @@
 import JSON
 
-/// The keys that Apple defines inside `aps` (Apple, "Generating a remote notification", and the pages of Live Activities and WidgetKit).
+/// The keys that Apple defines inside `aps` (Apple, "Generating a remote notification", and the pages of Live
+/// Activities and WidgetKit).
 enum ApsKey: String, CaseIterable {
   case alert, badge, sound, category
   case threadID = "thread-id"
@@ -33,8 +34,8 @@ enum ApsKey: String, CaseIterable {
     }
   }
 
-  /// Whether the key at the root of a payload is so likely misplaced that it is worth a word. `event`, `timestamp` and `attributes` are common
-  /// names of custom data.
+  /// Whether the key at the root of a payload is so likely misplaced that it is worth a word. `event`, `timestamp` and
+  /// `attributes` are common names of custom data.
   var isTelling: Bool {
     switch self {
     case .event, .timestamp, .attributes: false

@@ -1,7 +1,8 @@
 import JSON
 
 extension Payload {
-  /// The push type that the payload speaks for when nobody names one: background when it only wakes the app, else alert.
+  /// The push type that the payload speaks for when nobody names one: background when it only wakes the app, else
+  /// alert.
   public var inferredPushType: PushType { isContentAvailable && !isVisible ? .background : .alert }
 
   /// What makes the payload unfit for a push type.

@@ -38,7 +38,8 @@ public struct ProviderTokenRecord: Sendable, Equatable {
 public protocol ProviderTokenStore: Sendable {
   /// Runs `decide` with the stored record while no other process can, and stores what it returns, durably, before returning.
   ///
-  /// - Parameter decide: gets the record, or nil; returns the record to use from now on.
+  /// - Parameter decide: gets the record, or nil; returns the record to use from now on. It must be short, and is called again when the
+  ///   transaction has to be repeated.
   func providerToken(
     of key: ProviderKeyIdentity,
     decide: @escaping @Sendable (ProviderTokenRecord?) throws(StoreError) -> ProviderTokenRecord

@@ -2,8 +2,8 @@ import Operations
 
 /// Registry, queue and receipts: what a store must do. Its protocol, and why it loses nothing, is drawn in PushCore's documentation.
 ///
-/// Every call is one transaction: all of it is durable when the call returns, or none of it happened when it throws. Calls may come
-/// from any task.
+/// Every call is one transaction: all of it is durable when the call returns, or none of it happened when it throws. Only what can touch any
+/// number of tasks (hold, resume, sweep) goes in several steps, each of them right by itself. Calls may come from any task.
 public protocol Store: ProviderTokenStore {
   // MARK: Registry
 
@@ -12,7 +12,7 @@ public protocol Store: ProviderTokenStore {
   /// All credentials.
   func credentials() async throws(StoreError) -> [Credential]
   /// Registers or refreshes devices, in order; an unknown (topic, environment) of a known app gets its credential, an unknown topic throws
-  /// ``StoreError/Code/unknownTopic``.
+  /// ``StoreError/Code/unknownTopic``. A call of 1000 can make urgent calls wait for 20 ms or more: imports give 100 at a time.
   func register(_ registrations: [DeviceRegistration]) async throws(StoreError) -> [RegistrationResult]
   /// Removes a device and its subscriptions; false when there was none. Nil environment = in every environment.
   func removeDevice(
@@ -29,18 +29,20 @@ public protocol Store: ProviderTokenStore {
 
   /// Stores a notification with its tasks, durably. Calls that wait together share one commit.
   func publish(_ publication: Publication) async throws(StoreError) -> PublishResult
-  /// Calls `handler` when work for a lane may have come: at once for a publish of this process, within the poll interval for others. A hint:
-  /// nothing is lost without it.
+  /// Calls `handler`, which returns at once, when work for a lane may have come, from this process or another. A hint: nothing is lost
+  /// without it, and a task that becomes due later gives none.
   func onNewWork(_ handler: @escaping @Sendable (Lane) -> Void) async
 
   // MARK: Worker
 
-  /// Leases due tasks, unordered; held credentials and stopped batches are left out.
+  /// Leases due tasks, unordered; those of held credentials are left out.
   func claim(_ request: ClaimRequest) async throws(StoreError) -> [LeasedTask]
   /// Leases held tasks past their deadline: they settle as expired, which needs no signature.
   func claimExpired(owner: Int64, lease: Duration, limit: Int) async throws(StoreError) -> [LeasedTask]
   /// Frees tasks whose lease ran out; parks those that were claimed five times without progress.
-  func reap() async throws(StoreError) -> [ReapedTask]
+  ///
+  /// - Parameter live: tasks that the calling worker still works on: a late renewal of them is no death.
+  func reap(except live: [TaskID]) async throws(StoreError) -> [ReapedTask]
   /// The notification behind a task; nil when it is gone.
   func notification(_ id: NotificationID) async throws(StoreError) -> StoredNotification?
   /// Devices behind the cursor that an earlier owner of the task has settled already.
@@ -49,7 +51,8 @@ public protocol Store: ProviderTokenStore {
   func walk(_ request: WalkRequest) async throws(StoreError) -> DeviceWindow
   /// Named devices and list tasks: each id that has a row, with whether it is retired and still a member of `target`.
   func readDevices(_ ids: [DeviceID], of target: PackedTarget) async throws(StoreError) -> DeviceWindow
-  /// Writes the news of several tasks and retires devices in one transaction; one state per task, in order.
+  /// Writes the news of several tasks and retires devices in one transaction; one state per task, in order. The lists of a canceled
+  /// notification are not made: their devices are counted as canceled.
   func flush(
     _ flushes: [TaskFlush], retirements: [Retirement], owner: Int64, lease: Duration
   ) async throws(StoreError) -> [LeaseState]

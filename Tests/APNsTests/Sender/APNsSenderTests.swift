@@ -89,7 +89,7 @@ struct APNsSenderTests {
 
     #expect(
       answers.map(\.verdict) == [
-        .accepted, .gone(try reason("BadDeviceToken"), registeredBefore: nil),
+        .accepted, .unfit(try reason("BadDeviceToken")),
         .gone(try reason("Unregistered"), registeredBefore: UnixMilliseconds(1_700_000_000_000)),
         .retry(try reason("ServiceUnavailable"), notBefore: .seconds(7)),
         .retry(try reason("TooManyRequests"), notBefore: .seconds(60)),
@@ -229,28 +229,25 @@ struct APNsSenderTests {
     #expect(Array(connections.prefix(3)) == Array(connections.suffix(3)))
   }
 
-  @Test(
-    "a request that is reset or never answered may have arrived: it is tried again, not called unsent"
-  )
-  func unanswered() async throws {
+  @Test("a request that is reset may have arrived: it is tried again, not called unsent")
+  func reset() async throws {
     let server = try await ScriptedAPNs { request in
-      switch request.path.last {
-      case "1": ScriptedAPNs.Answer(outcome: .reset(errorCode: 2))
-      case "2": ScriptedAPNs.Answer(outcome: .silence)
-      default: .accepted
-      }
+      request.path.last == "1" ? ScriptedAPNs.Answer(outcome: .reset(errorCode: 2)) : .accepted
     }
+    let answers = try await TestSender(server).send(TestSender.batch(2))
+    #expect(answers.map(\.verdict) == [.retry(.known(.connectionLost), notBefore: nil), .accepted])
+    #expect(answers.map(\.status) == [0, 200])
+    #expect(answers[0].latencyMilliseconds == -1)
+  }
+
+  @Test("a request that is never answered may have arrived, and says that its time was over")
+  func silence() async throws {
+    let server = try await ScriptedAPNs { _ in ScriptedAPNs.Answer(outcome: .silence) }
     let sender = try TestSender(
       port: server.port, authorityFile: server.authorityFile,
       configure: { $0.requestTimeout = .milliseconds(200) })
-    let answers = try await sender.send(TestSender.batch(3))
-    #expect(
-      answers.map(\.verdict) == [
-        .retry(.known(.connectionLost), notBefore: nil), .retry(.known(.timeout), notBefore: nil),
-        .accepted,
-      ])
-    #expect(answers.map(\.status) == [0, 0, 200])
-    #expect(answers[0].latencyMilliseconds == -1)
+    let answers = try await sender.send(TestSender.batch(2))
+    #expect(answers.map(\.verdict) == Array(repeating: .retry(.known(.timeout), notBefore: nil), count: 2))
   }
 
   @Test("unknown credentials and credentials without a key are answered, not crashed on")
