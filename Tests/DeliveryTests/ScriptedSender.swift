@@ -82,7 +82,7 @@ final class ScriptedSender: PushSender {
     let status: UInt16 =
       switch verdict {
       case .accepted: 200
-      case .rejected: 400
+      case .rejected, .unfit: 400
       case .gone: 410
       case .retry: 503
       case .held: 403

@@ -457,7 +457,7 @@ import Testing
     while await client.client.snapshot().first?.connections.first?.settingsReceived != true {}
     try client.submit(1)
     let failure = try #require(await client.responses(1)[0].unsent)
-    #expect(failure.kind == .invalidRequest)
+    #expect(failure.kind == .headerListTooLarge)
     #expect(failure.description.contains("200"))
     await client.close()
     peer.stop()

@@ -65,6 +65,9 @@ extension SendFailure {
         unreachable(
           "the connection ended before the push was processed",
           "It is sent again; if it stays so, see the log")
+      case .headerListTooLarge:
+        unreachable(
+          "it takes fewer header bytes than a push needs", "Check that host and port in \(settings) are those of APNs")
       case .requestTimeout:
         unreachable("no answer in time", "It is sent again; if it stays so, see the log")
       case .deadline:

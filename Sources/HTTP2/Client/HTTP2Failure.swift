@@ -42,7 +42,9 @@ public struct HTTP2Failure: Error, Sendable, CustomStringConvertible {
     case pingTimeout
     /// The batch's `notAfter` came before the request could be sent.
     case deadline
-    /// The request cannot be sent as it is: a forbidden byte, or more header bytes than the peer takes.
+    /// The peer takes fewer header bytes at the moment than the request has (SETTINGS_MAX_HEADER_LIST_SIZE).
+    case headerListTooLarge
+    /// The request cannot be sent as it is: a forbidden byte, or more header bytes than any frame holds.
     case invalidRequest
     /// The client was closed, or the origin removed.
     case closing

@@ -34,11 +34,11 @@ public struct ConfigurationFinding: Error, Sendable, Equatable, CustomStringConv
     self.exitCode = exitCode
   }
 
-  /// One line: place, severity, setting, what is wrong; what to do. Holds no secret.
+  /// One line: place, severity, setting, what is wrong; what to do. Holds no secret and no control characters.
   public var description: String {
     let subject = setting.isEmpty ? message : "\(setting) \(message)"
     let text = "\(severity.rawValue): \(subject)\(remedy.isEmpty ? "" : "; \(remedy)")"
-    return place.isEmpty ? text : "\(place): \(text)"
+    return PrintableText.escaped(place.isEmpty ? text : "\(place): \(text)")
   }
 }
 

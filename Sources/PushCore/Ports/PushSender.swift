@@ -74,6 +74,8 @@ public enum Verdict: Sendable, Equatable {
   /// Final, and the device is gone: retire it if it registered before `registeredBefore` (the 410's time); nil: if it has not registered
   /// since the walk read it.
   case gone(PushReason, registeredBefore: UnixMilliseconds?)
+  /// Final, and the token does not fit environment or topic: retire it, unless so many do not fit that a setting of ours must be wrong.
+  case unfit(PushReason)
   /// APNs or the network failed it: try again later. `notBefore` is what APNs asked for.
   case retry(PushReason, notBefore: Duration?)
   /// The credential cannot be used: hold it, nothing is counted.

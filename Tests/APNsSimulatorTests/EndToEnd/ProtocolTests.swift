@@ -96,7 +96,7 @@ struct ProtocolTests {
 
   @Test("at its end the server says GOAWAY with its reason and finishes what is under way", .timeLimit(.minutes(1)))
   func shutdown() async throws {
-    let simulator = try await SimulatorProcess(["--delay", "500ms"], checks: false, logs: false)
+    let simulator = try await SimulatorProcess(["--delay", "2s"], checks: false, logs: false)
     let peer = try RawPeer(simulator)
 
     peer.send(RawFrames.preface + RawFrames.settings + RawFrames.settingsAcknowledged)
