@@ -77,7 +77,7 @@ extension OriginEngine {
       return
     }
     switch pool.demand(now: now) {
-    case .satisfied: return
+    case .satisfied, .wait: return
     case .connect: connect()
     case .refuse(let time):
       let failure = lastFailure ?? HTTP2Failure(.connect, endpoint: endpoint, reason: "the origin cannot be reached")
