@@ -70,6 +70,9 @@ let package = Package(
     suite("OperationsTests", ["Operations", "Support"]),
     suite("HTTP2Tests", ["HTTP2", "OpenSSL", "EventLoop", "Support"]),
     .executableTarget(
+      name: "send-bench", dependencies: ["APNs", "OpenSSL", "PushCore", "JSON", "Operations", "CLinux"],
+      path: "Tests/SendBench", swiftSettings: tests),
+    .executableTarget(
       name: "http2-bench", dependencies: ["HTTP2", "OpenSSL", "Operations", "CLinux"], path: "Tests/HTTP2Bench",
       swiftSettings: tests),
     suite("PushCoreTests", ["PushCore", "Support"]),
