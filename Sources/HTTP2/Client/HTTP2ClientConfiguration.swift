@@ -1,3 +1,5 @@
+import EventLoop
+
 /// A response field that callers want to see.
 public struct HTTP2WatchedField: Sendable, Hashable {
   /// The field's name, in lower case.
@@ -52,6 +54,8 @@ public struct HTTP2ClientConfiguration: Sendable {
   /// Told of each connection's events, on the loop's thread; for logs. It must not block.
   public var onEvent: (@Sendable (HTTP2ConnectionEvent) -> Void)?
 
+  /// Looks names up, for each connection anew; another one than the system's for tests.
+  var resolve: NameResolution.Resolver = { NameResolution.resolve(host: $0, port: $1, deliver: $2) }
   /// The id of each connection's first stream; another one than 1 brings its end near, for tests.
   var firstStreamID: Int32 = 1
 

@@ -10,7 +10,8 @@ extension ClientConnection {
     let deadline = loop.now + timeout
     let proxy = origin.origin.proxy
     let connector = Connector(
-      loop: loop, host: proxy?.host ?? origin.origin.host, port: proxy?.port ?? origin.origin.port, deadline: deadline
+      loop: loop, host: proxy?.host ?? origin.origin.host, port: proxy?.port ?? origin.origin.port, deadline: deadline,
+      resolve: origin.engine.configuration.resolve
     ) { [weak self] result in self?.connected(result) }
     stage = .connecting(connector)
     // This timer is later in line than the connector's own.

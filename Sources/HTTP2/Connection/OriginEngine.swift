@@ -33,7 +33,8 @@ final class OriginEngine {
         maximumConnections: origin.maximumConnections, growAfter: configuration.growAfter,
         idleTimeout: configuration.extraConnectionIdleTimeout, replacementInterval: configuration.replacementInterval,
         refusalDelay: configuration.refusalDelay,
-        minimumBackoff: configuration.minimumBackoff, maximumBackoff: configuration.maximumBackoff))
+        minimumBackoff: configuration.minimumBackoff,
+        maximumBackoff: origin.maximumBackoff ?? configuration.maximumBackoff))
   }
 
   var now: MonotonicTime { engine.loop.now }
@@ -77,7 +78,7 @@ extension OriginEngine {
       return
     }
     switch pool.demand(now: now) {
-    case .satisfied: return
+    case .satisfied, .wait: return
     case .connect: connect()
     case .refuse(let time):
       let failure = lastFailure ?? HTTP2Failure(.connect, endpoint: endpoint, reason: "the origin cannot be reached")

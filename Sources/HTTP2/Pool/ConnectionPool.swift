@@ -40,6 +40,8 @@ struct ConnectionPool {
     case satisfied
     /// Open a connection.
     case connect
+    /// Open a connection as soon as the budget of connects allows it; ask again by then.
+    case wait
     /// Nothing can take the requests before this time.
     case refuse(until: MonotonicTime)
   }
@@ -67,6 +69,7 @@ struct ConnectionPool {
   let rules: Rules
   private(set) var members: [Member] = []
   private(set) var backoff: Backoff
+  private var budget = ConnectBudget()
   private var brokenInRow = 0
   private var fullSince: MonotonicTime?
   private var lastReplacement: MonotonicTime?
@@ -96,7 +99,7 @@ struct ConnectionPool {
     let usable = members.filter { $0.phase == .ready }
     if usable.isEmpty {
       if members.contains(where: { $0.phase == .connecting }) { return .satisfied }
-      return backoff.allows(now) ? .connect : .refuse(until: backoff.notBefore ?? now)
+      return backoff.allows(now) ? connect(now) : .refuse(until: backoff.notBefore ?? now)
     }
     guard let since = fullSince else {
       fullSince = now
@@ -109,7 +112,11 @@ struct ConnectionPool {
       && now.since(since) >= rules.growAfter && backoff.allows(now)
     guard mayGrow else { return .satisfied }
     fullSince = nil
-    return .connect
+    return connect(now)
+  }
+
+  private mutating func connect(_ now: MonotonicTime) -> Demand {
+    budget.take(now: now, interval: rules.minimumBackoff) ? .connect : .wait
   }
 
   /// No requests wait: being full is no longer a reason to grow.
