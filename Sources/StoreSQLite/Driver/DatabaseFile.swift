@@ -24,6 +24,15 @@ enum DatabaseFile {
     try syncDirectory(of: path)
   }
 
+  /// Checks that the file is there, without making one.
+  static func checkExists(_ path: String) throws(StoreError) {
+    guard unsafe access(path, F_OK) != 0 else { return }
+    guard errno == ENOENT || errno == ENOTDIR else { throw failure("open sqlite:\(path)") }
+    throw StoreError(
+      code: .unavailable, operation: "open sqlite:\(path)", underlying: "there is no store at \(path)",
+      remedy: "Name another one with --store or in the config file; enqueue, device add and serve create it.")
+  }
+
   /// Makes the file's entry durable: SQLite does that for the files it makes itself.
   private static func syncDirectory(of path: String) throws(StoreError) {
     let slash = path.lastIndex(of: "/")

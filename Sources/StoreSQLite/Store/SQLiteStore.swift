@@ -8,6 +8,8 @@ import PushCore
 public final class SQLiteStore: Store {
   /// How it behaves.
   public struct Options: Sendable {
+    /// Whether a file that is not there is made; else opening it throws ``StoreError/Code/unavailable``.
+    public var creates = true
     /// How long another process's lock is waited for before a call throws ``StoreError/Code/temporary``.
     public var busyTimeout = Duration.seconds(10)
     /// How often the commits of other processes are looked for, should their ring not be heard.
@@ -37,7 +39,7 @@ public final class SQLiteStore: Store {
     self.checkpointer = checkpointer
   }
 
-  /// Opens the file, creates it if there is none, and brings it to the schema of this version.
+  /// Opens the file, creates it if there is none and the options allow it, and brings it to the schema of this version.
   ///
   /// - Throws: ``StoreError`` with a code that says whether the disk, the permissions or the file itself is the reason.
   public static func open(
