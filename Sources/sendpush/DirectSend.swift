@@ -30,8 +30,9 @@ struct DirectSend {
   private func sharedStore() async throws -> (any Store)? {
     let needsRegistry =
       publication.target.everyone || !publication.target.interests.isEmpty || !publication.target.users.isEmpty
-    if context.hasStore || needsRegistry { return try await context.openStore() }
-    return nil
+    // Whom the registry finds is not found in an empty one.
+    if needsRegistry { return try await context.openStore(creates: false) }
+    return context.hasStore ? try await context.openStore(creates: true) : nil
   }
 
   private func run(_ store: (any Store)?) async throws -> ExitCode {
@@ -122,7 +123,7 @@ struct DeviceSource {
   mutating func next() async throws -> (credential: CredentialID, devices: DeviceWindow)? {
     while pending.isEmpty, let query = queries.first, let store {
       let page = try await store.devices(query, after: after, limit: PushBatch.maximumCount)
-      for device in page where isMeant(device) { pending.append((device.environment, device.token)) }
+      for device in page where isMeant(device, by: query) { pending.append((device.environment, device.token)) }
       if let last = page.last, page.count == PushBatch.maximumCount {
         after = last.id
       } else {
@@ -147,7 +148,9 @@ struct DeviceSource {
     return (credentials.id(environment), devices)
   }
 
-  private mutating func isMeant(_ device: Device) -> Bool {
+  /// As in the queue: a user who was merely said is not reached.
+  private mutating func isMeant(_ device: Device, by query: DeviceQuery) -> Bool {
+    if query.user != nil, !device.userIsVerified, !publication.reachesUnverifiedUsers { return false }
     if let environment = publication.environment, environment != device.environment { return false }
     return seen.insert("\(device.environment.rawValue)\(device.token.text)").inserted
   }
@@ -183,11 +186,17 @@ struct OpenSend {
   mutating func submit(_ group: (credential: CredentialID, devices: DeviceWindow)) {
     let id = UInt64(count) + 1
     count += group.devices.count
+    let clocks = send.context.clocks
+    let life = Duration.milliseconds(content.expiresAt.value - clocks.wallTime().value)
+    guard life > .zero else {
+      for index in 0..<group.devices.count { expire((group.credential, group.devices, []), index) }
+      return
+    }
     batches[id] = (group.credential, group.devices, Set(0..<group.devices.count))
     sender.send(
       PushBatch(
         id: id, credential: group.credential, lane: send.publication.lane, content: content, devices: group.devices,
-        notAfter: send.deadline))
+        notAfter: min(send.deadline, clocks.monotonicTime() + life)))
   }
 
   mutating func take(_ answer: PushAnswer) {
@@ -201,12 +210,23 @@ struct OpenSend {
     case .rejected(let reason), .gone(let reason, _), .unfit(let reason): finish(&line, .rejected, reason, .rejected)
     case .held(_, let reason): finish(&line, .rejected, reason, .configuration)
     case .retry(let reason, _): finish(&line, .failed, reason, .temporaryFailure)
+    case .unsent where content.expiresAt <= send.context.clocks.wallTime():
+      expire(batch, Int(answer.index))
     case .unsent(let failure, _):
       line.attempts = 0
       say(failure)
       line.reason = failure.kind == .credential ? "NoProviderToken" : "NotSent"
       finish(&line, .failed, nil, failure.kind == .unreachable ? .unavailable : .temporaryFailure)
     }
+  }
+
+  /// The notification's deadline has passed before the push was sent.
+  private mutating func expire(
+    _ batch: (credential: CredentialID, devices: DeviceWindow, open: Set<Int>), _ index: Int
+  ) {
+    var line = line(batch, index)
+    line.attempts = 0
+    finish(&line, .expired, nil, .rejected)
   }
 
   /// The time is over: what has no answer may have arrived.
@@ -224,7 +244,7 @@ struct OpenSend {
     _ batch: (credential: CredentialID, devices: DeviceWindow, open: Set<Int>), _ index: Int
   ) -> ReceiptLine {
     ReceiptLine(
-      notificationID: nil,
+      notificationID: content.notificationID,
       apnsID: content.headers.apnsID
         ?? APNsID.make(notification: content.notificationID, device: batch.devices.ids[index]),
       topic: content.topic, environment: credentials.environment(of: batch.credential),

@@ -23,6 +23,8 @@ extension CommandContext {
     var settings = APNsSenderConfiguration(apns)
     if let requestTimeout { settings.requestTimeout = requestTimeout }
     if let connectTimeout { settings.connectTimeout = connectTimeout }
+    let findings = configuration.authorityFindings
+    guard findings.isEmpty else { throw ConfigurationError(findings) }
     return try APNsSender(
       configuration: settings, apps: keys.apps, tokens: ProviderTokens(store: tokens, clocks: clocks), clocks: clocks)
   }
@@ -43,12 +45,7 @@ extension CommandContext {
 
   /// Whether the store was named in the settings, or lies in its default place.
   public var hasStore: Bool {
-    if configuration.source(of: "store") != .standard { return true }
-    switch configuration.store {
-    case .sqlite(let path):
-      // Any failure to look means that there is none to share with.
-      return (try? Files.status(of: path)) != nil
-    }
+    configuration.source(of: "store") != .standard || StoreFactory.exists(configuration.store)
   }
 }
 

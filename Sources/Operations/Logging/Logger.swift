@@ -9,7 +9,6 @@ public struct Logger: Sendable {
   private let format: LogFormat
   private let sink: any ByteSink
   private let clocks: any Clocks
-  private var bound: LogMetadata = [:]
 
   /// A logger on standard error unless given another sink.
   public init(
@@ -26,16 +25,6 @@ public struct Logger: Sendable {
   public init(_ settings: Configuration.Log, clocks: any Clocks = SystemClocks()) {
     self.init(level: settings.level, format: settings.format, clocks: clocks)
   }
-
-  /// A logger whose every line also has these fields: an id once known stays on every line.
-  public func with(_ metadata: LogMetadata) -> Logger {
-    var logger = self
-    logger.bound.fields += metadata.fields
-    return logger
-  }
-
-  /// Whether events of a level are written.
-  public func writes(_ level: LogLevel) -> Bool { level <= self.level }
 
   /// Someone must act.
   public func error(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]) {
@@ -57,15 +46,9 @@ public struct Logger: Sendable {
     log(.debug, message, metadata)
   }
 
-  /// Frames.
-  public func trace(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]) {
-    log(.trace, message, metadata)
-  }
-
   private func log(_ level: LogLevel, _ message: StaticString, _ metadata: () -> LogMetadata) {
-    guard writes(level) else { return }
-    let line = LogLine(
-      time: clocks.wallTime(), level: level, message: message, fields: bound.fields + metadata().fields)
+    guard level <= self.level else { return }
+    let line = LogLine(time: clocks.wallTime(), level: level, message: message, fields: metadata().fields)
     // A log that cannot be written must not stop the work that it tells of; nobody is left to be told.
     try? sink.write(line.bytes(format))
   }
