@@ -2,7 +2,11 @@
 import PackageDescription
 
 // Swift 6 mode, every warning an error, and each use of an unsafe construct marked `unsafe` where it stands.
-let strict: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error), .strictMemorySafety()]
+// `scripts/fuzz` sets PUSHRELAY_FUZZ: then every module tells libFuzzer which branches were taken.
+let isFuzzing = Context.environment["PUSHRELAY_FUZZ"] != nil
+let strict: [SwiftSetting] =
+  [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error), .strictMemorySafety()]
+  + (isFuzzing ? [.unsafeFlags(["-sanitize=fuzzer"])] : [])
 let tests: [SwiftSetting] = [.swiftLanguageMode(.v6), .treatAllWarnings(as: .error)]
 
 func library(
@@ -55,15 +59,13 @@ let package = Package(
     // Roots.
     .plugin(name: "BuildCommit", capability: .buildTool()),
     library("BuildInfo", ["Operations"], plugins: ["BuildCommit"]),
-    library("Composition", ["APNs", "Delivery", "StoreSQLite", "PushCore", "OpenSSL", "JSON", "Operations"]),
+    library("Composition", ["APNs", "Delivery", "StoreSQLite", "PushCore", "HTTP2", "OpenSSL", "JSON", "Operations"]),
     program("pushrelay", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
     program("sendpush", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
     program("apns-simulator", ["APNsSimulator", "BuildInfo", "Operations"]),
 
-    .target(name: "Support", dependencies: ["JSON", "Operations"], path: "Tests/Support", swiftSettings: tests),
     .target(
-      name: "StoreConformance", dependencies: ["PushCore", "Operations", "Support"], path: "Tests/StoreConformance",
-      swiftSettings: tests),
+      name: "Support", dependencies: ["EventLoop", "JSON", "Operations"], path: "Tests/Support", swiftSettings: tests),
     suite("JSONTests", ["JSON"]),
     suite("OperationsTests", ["Operations", "Support"]),
     suite("HTTP2Tests", ["HTTP2", "OpenSSL", "EventLoop", "Support"]),
@@ -72,10 +74,27 @@ let package = Package(
       swiftSettings: tests),
     suite("PushCoreTests", ["PushCore", "Support"]),
     suite("APNsTests", ["APNs", "APNsSimulator", "Support"]),
-    suite("StoreSQLiteTests", ["StoreSQLite", "StoreConformance", "Support"]),
+    suite("StoreSQLiteTests", ["StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("DeliveryTests", ["Delivery", "StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
     suite("CompositionTests", ["Composition", "Support"]),
     suite("EndToEndTests", ["JSON", "PushCore", "StoreSQLite", "Support"]),
   ]
 )
+
+/// What the fuzzer and `swift test` check with any bytes.
+let fuzzed: [Target.Dependency] = [
+  "APNs", "CNghttp2", "Composition", "HTTP2", "JSON", "OpenSSL", "Operations", "PushCore",
+]
+if isFuzzing {
+  package.targets += [
+    .systemLibrary(name: "CLibFuzzer", path: "Fuzz/CLibFuzzer"),
+    .target(name: "FuzzTargets", dependencies: fuzzed, path: "Tests/FuzzTests/Targets", swiftSettings: tests),
+    .executableTarget(
+      name: "fuzz", dependencies: ["CLibFuzzer", "FuzzTargets"], path: "Fuzz/Runner", swiftSettings: tests,
+      linkerSettings: [.unsafeFlags(["-sanitize=fuzzer"])]),
+  ]
+} else {
+  package.targets.append(
+    .testTarget(name: "FuzzTests", dependencies: fuzzed, exclude: ["Corpus"], swiftSettings: tests))
+}

@@ -27,6 +27,8 @@ actor LaneLoop {
   /// No batch of the credential is handed out before this.
   var gates: [CredentialID: MonotonicTime] = [:]
   var fuses: [CredentialID: RetirementFuse] = [:]
+  /// When a failure of a credential may be said again.
+  var failuresSaid: [String: MonotonicTime] = [:]
   var retirements: [Retirement] = []
   /// Retirements of flushes whose commit failed.
   var unwrittenRetirements: [Retirement] = []
@@ -136,7 +138,7 @@ actor LaneLoop {
   }
 
   /// The store answered again.
-  private func storeWorked() {
+  func storeWorked() {
     if storeRetryAt != nil { tell(.storeRecovered) }
     storeRetryAt = nil
     storeFailures = 0

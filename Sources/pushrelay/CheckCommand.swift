@@ -9,10 +9,9 @@ enum CheckCommand {
     "check", "Checks settings, keys and store, and prints the settings in force; says what to do about what is wrong.",
     options: [.store], examples: ["pushrelay check"]
   ) { invocation, console in
-    let environment = ProcessEnvironment.current()
-    let report = ConfigurationLoader(invocation, environment: environment).load()
+    let report = ConfigurationLoader(invocation, environment: ProcessEnvironment.current()).load()
     var findings = report.findings + keyFindings(report.configuration)
-    findings += proxyFindings(report.configuration, environment)
+    findings += report.configuration.apns.proxyFindings
     findings += report.configuration.authorityFindings
     // Apps that were given and are wrong have been reported.
     if report.errors.isEmpty, report.configuration.apps.isEmpty {
@@ -45,13 +44,6 @@ enum CheckCommand {
     }
   }
 
-  private static func proxyFindings(
-    _ configuration: Configuration, _ environment: ProcessEnvironment
-  ) -> [ConfigurationFinding] {
-    let proxy = ProxyVariables(environment)
-    return Set([configuration.apns.production, configuration.apns.sandbox]).compactMap(proxy.finding)
-  }
-
   /// Whether the store opens, and which apps are paused.
   private static func storeFindings(_ configuration: Configuration) async -> [ConfigurationFinding] {
     let place = configuration.source(of: "store").description
@@ -71,7 +63,7 @@ enum CheckCommand {
       ]
     }
     do {
-      let store = try await StoreFactory.open(configuration.store, creates: false, clocks: SystemClocks())
+      let store = try await StoreFactory.open(configuration.store, clocks: SystemClocks(), creates: false)
       let held = try await store.credentials().filter { $0.heldSince != nil }
       await store.close()
       return held.map { credential in

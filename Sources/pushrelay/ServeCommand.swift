@@ -12,7 +12,7 @@ enum ServeCommand {
     Command(
       name, summary,
       options: [
-        .store, .host, .authorities,
+        .store, .host, .authorities, .proxy,
       ],
       examples: ["pushrelay \(name) --config /etc/pushrelay/pushrelay.json"]
     ) { invocation, console in

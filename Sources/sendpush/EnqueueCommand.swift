@@ -19,7 +19,7 @@ enum EnqueueCommand {
       OptionGroup(
         "Where",
         [.store, .later("api"), .later("api-key")]
-          + ["host", "ca"].map { .elsewhere($0, "pushrelay serve, which sends, and to sendpush send") }),
+          + ["host", "ca", "proxy"].map { .elsewhere($0, "pushrelay serve, which sends, and to sendpush send") }),
     ],
     examples: [
       "sendpush enqueue --interest news --title 'New issue' --body 'Read it now'",

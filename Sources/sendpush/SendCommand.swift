@@ -16,7 +16,7 @@ enum SendCommand {
           .flag("wait", "changes nothing: it always waits"),
           .value("timeout", "DURATION", "how long everything may take (default: 30s)"), .lane,
         ] + ["idempotency-key", "send-at"].map { .elsewhere($0, "sendpush enqueue") }),
-      OptionGroup("Where", [.host, .authorities, .store, .later("api"), .later("api-key")]),
+      OptionGroup("Where", [.host, .authorities, .proxy, .store, .later("api"), .later("api-key")]),
     ],
     options: [.showTokens],
     examples: [

@@ -27,6 +27,36 @@ struct CSVTests {
     #expect(try rows.allSatisfy { try $0.get()[0].utf8.count == 64 })
   }
 
+  @Test("bytes of a mark that is none stay in the file", arguments: [1, 7])
+  func noMark(piece: Int) throws {
+    let half = Array("token\n".utf8) + [0xEF, 0xBB, 0x0A, 0xBF, 0x0A]
+    let isBad: (Result<[String], CSVTable.RowFault>) -> Bool = { if case .failure = $0 { true } else { false } }
+
+    #expect(try rows(half, piece: piece).map(isBad) == [true, true])
+    #expect(throws: CSVTable.FileFault.self) { try rows([0xEF] + Array("token\nab\n".utf8), piece: piece) }
+    #expect(throws: CSVTable.FileFault.self) { try rows([0x0A, 0xBB] + Array("token\nab\n".utf8), piece: piece) }
+  }
+
+  @Test("a line of separators alone is bounded like any other, and the next one is read")
+  func separators() throws {
+    let bytes = Array("token\n".utf8) + [UInt8](repeating: UInt8(ascii: ","), count: 3 << 20) + Array("\nab\n".utf8)
+
+    let rows = try rows(bytes, piece: 65_536)
+
+    #expect(rows.count == 2)
+    #expect(rows[0] == .failure(.init(line: 2, message: "the record is longer than 1048576 bytes")))
+    #expect(rows[1] == .success(["ab"]))
+  }
+
+  @Test("a column name's control characters are not shown")
+  func columnName() {
+    #expect {
+      try rows(Array("to\u{1B}[2Jken\nab\n".utf8))
+    } throws: {
+      "\($0)".contains("to\\u{1B}[2Jken")
+    }
+  }
+
   @Test("quotes keep commas, doubled quotes and line ends")
   func quoted() throws {
     let rows = try rows(Fixture.bytes("batch-quoted.csv")).map { try $0.get() }

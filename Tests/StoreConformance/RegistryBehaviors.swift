@@ -10,6 +10,7 @@ extension StoreBehavior {
     StoreBehavior("What a registration does not say stays as it is", unsaidStays),
     StoreBehavior("A phone that changes hands loses the interests of its former user", newUserClearsInterests),
     StoreBehavior("Saying the same user again without proof keeps the proof", proofStays),
+    StoreBehavior("A user spelled with other bytes is another user, without the proof", spelledOtherwise),
     StoreBehavior("Registering clears the retirement", registeringRevives),
     StoreBehavior("A registration for an unknown topic stores nothing of its batch", unknownTopicRegistersNothing),
     StoreBehavior("The same token registered by many at once is one device", concurrentRegistrations),
@@ -119,6 +120,16 @@ private func proofStays(_ fixture: StoreFixture) async throws {
   #expect(try await fixture.device(1)?.userIsVerified == true)
   _ = try await fixture.register(1, user: .set("bob"), verified: false)
   #expect(try await fixture.device(1)?.userIsVerified == false)
+}
+
+private func spelledOtherwise(_ fixture: StoreFixture) async throws {
+  try await fixture.bindApp()
+  _ = try await fixture.register(1, user: .set("\u{E9}"), verified: true, interests: .set(news))
+
+  _ = try await fixture.register(1, user: .set("e\u{301}"), verified: false)
+
+  let device = try #require(try await fixture.device(1))
+  #expect(!device.userIsVerified && device.interests == [])
 }
 
 private func registeringRevives(_ fixture: StoreFixture) async throws {

@@ -10,7 +10,7 @@ import PushCore
 /// time. Directory 0700, files 0600.
 public final class ProviderTokenFile: ProviderTokenStore {
   /// How long another process may hold the lock before a call gives up.
-  public static let lockPatience: Duration = .seconds(5)
+  public static let lockPatience: Duration = .seconds(15)
   private static let lockPollInterval: Duration = .milliseconds(10)
 
   private let directory: String
@@ -69,7 +69,7 @@ public final class ProviderTokenFile: ProviderTokenStore {
     return "provider-token-\(hex).json"
   }
 
-  private static func encode(_ record: ProviderTokenRecord) -> [UInt8] {
+  static func encode(_ record: ProviderTokenRecord) -> [UInt8] {
     var writer = JSONWriter()
     writer.object {
       $0.member("jwt", record.jwt)
@@ -80,7 +80,7 @@ public final class ProviderTokenFile: ProviderTokenStore {
   }
 
   /// Nil for an absent or damaged file: a new token is made, which is what a person would do by deleting it.
-  private static func decode(_ bytes: [UInt8]?) -> ProviderTokenRecord? {
+  static func decode(_ bytes: [UInt8]?) -> ProviderTokenRecord? {
     // The file is a cache; what cannot be read is worth nothing and is replaced.
     guard let bytes, let value = try? JSONValue(parsing: bytes), let jwt = value["jwt"]?.string,
       let issuedAt = value["issued_at"]?.integer

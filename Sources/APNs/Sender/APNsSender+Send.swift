@@ -41,7 +41,7 @@ extension APNsSender {
       let host = configuration.host(for: environment)
       let origin = client.addOrigin(
         HTTP2Origin(
-          host: host.host, port: host.port, tls: tls,
+          host: host.host, port: host.port, tls: tls, proxy: configuration.proxy(for: environment),
           maximumConnections: isUrgent ? 1 : configuration.connections,
           label: "\(environment.name) \(key.keyID)\(isUrgent ? " urgent" : "")"))
       state.origins[originKey] = origin

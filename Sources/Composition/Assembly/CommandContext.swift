@@ -47,7 +47,7 @@ public struct CommandContext: Sendable {
   /// - Parameter creates: whether it is made when there is none; commands that only read say no, since an empty store would hide that
   ///   another was meant.
   public func openStore(creates: Bool) async throws -> any Store {
-    try await StoreFactory.open(configuration.store, creates: creates, clocks: clocks)
+    try await StoreFactory.open(configuration.store, clocks: clocks, creates: creates)
   }
 
   /// Opens the store for a command, and closes it after it.

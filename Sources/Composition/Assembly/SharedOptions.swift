@@ -14,4 +14,6 @@ extension CommandOption {
   public static let host = value("host", "HOST:PORT", "another APNs, such as the simulator")
   /// `--ca FILE`.
   public static let authorities = value("ca", "FILE", "PEM file of an authority to trust beside the system's")
+  /// `--proxy URL`.
+  public static let proxy = value("proxy", "URL", "HTTP proxy to reach APNs through: http://USER:PASSWORD@HOST:PORT")
 }

@@ -8,7 +8,7 @@ public enum StoreFactory {
   ///
   /// - Parameter creates: whether it is made when there is none.
   public static func open(
-    _ location: StoreLocation, creates: Bool = true, clocks: any Clocks, logger: Logger? = nil
+    _ location: StoreLocation, clocks: any Clocks, logger: Logger? = nil, creates: Bool = true
   ) async throws(StoreError) -> any Store {
     switch location {
     case .sqlite(let path):

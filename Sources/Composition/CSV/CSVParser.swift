@@ -20,6 +20,8 @@ struct CSVParser {
   /// The longest record taken.
   static let recordLimitBytes = 1 << 20
 
+  private static let mark: [UInt8] = [0xEF, 0xBB, 0xBF]
+
   private enum State {
     case fieldStart, unquoted, quoted, quoteInQuoted
   }
@@ -31,34 +33,48 @@ struct CSVParser {
   private var line = 1
   private var recordLine = 1
   private var wasCarriageReturn = false
-  private var offset = 0
+  /// How many bytes of a byte order mark were read and held back; nil once the text has begun.
+  private var heldMarkBytes: Int? = 0
   private var wasQuoted = false
   private var fault: String?
 
   /// Reads a piece; calls `emit` for each record or fault that is complete.
   mutating func read(_ bytes: [UInt8], emit: (Result<CSVRecord, CSVFault>) throws -> Void) rethrows {
     for byte in bytes {
-      offset += 1
-      if offset <= 3, isMark(byte) { continue }
-      if wasCarriageReturn, byte == 0x0A {
-        wasCarriageReturn = false
-        if state == .quoted { append(byte) }
-        continue
+      if let held = heldMarkBytes {
+        if byte == Self.mark[held] {
+          heldMarkBytes = held + 1 < Self.mark.count ? held + 1 : nil
+          continue
+        }
+        if held == 0, byte == 0xFE || byte == 0xFF { fault = "the file is UTF-16; save it as UTF-8" }
+        try releaseMark(emit)
       }
-      wasCarriageReturn = byte == 0x0D
-      try take(byte, emit)
+      try step(byte, emit)
     }
+  }
+
+  /// Reads what was held back and is no mark.
+  private mutating func releaseMark(_ emit: (Result<CSVRecord, CSVFault>) throws -> Void) rethrows {
+    let held = Self.mark.prefix(heldMarkBytes ?? 0)
+    heldMarkBytes = nil
+    for byte in held { try step(byte, emit) }
+  }
+
+  private mutating func step(_ byte: UInt8, _ emit: (Result<CSVRecord, CSVFault>) throws -> Void) rethrows {
+    if wasCarriageReturn, byte == 0x0A {
+      wasCarriageReturn = false
+      if state == .quoted { append(byte) }
+      return
+    }
+    wasCarriageReturn = byte == 0x0D
+    try take(byte, emit)
   }
 
   /// Ends the file.
   mutating func finish(emit: (Result<CSVRecord, CSVFault>) throws -> Void) rethrows {
+    try releaseMark(emit)
     if state == .quoted { fault = fault ?? "the quoted field is not closed" }
     if !fields.isEmpty || !field.isEmpty || wasQuoted || fault != nil { try endRecord(emit) }
-  }
-
-  private mutating func isMark(_ byte: UInt8) -> Bool {
-    if offset <= 2, byte == 0xFE || byte == 0xFF { fault = "the file is UTF-16; save it as UTF-8" }
-    return byte == [0xEF, 0xBB, 0xBF][offset - 1] && (offset == 1 || recordBytes == 0)
   }
 
   private mutating func take(_ byte: UInt8, _ emit: (Result<CSVRecord, CSVFault>) throws -> Void) rethrows {
@@ -87,17 +103,20 @@ struct CSVParser {
   }
 
   private mutating func append(_ byte: UInt8) {
+    if hasRoom() { field.append(byte) }
+  }
+
+  /// Counts a byte of the record: a quote or separator costs memory too.
+  private mutating func hasRoom() -> Bool {
     recordBytes += 1
     if recordBytes > Self.recordLimitBytes {
       fault = fault ?? "the record is longer than \(Self.recordLimitBytes) bytes"
-    } else {
-      field.append(byte)
     }
+    return recordBytes <= Self.recordLimitBytes
   }
 
   private mutating func endField() {
-    recordBytes += 1
-    fields.append(field)
+    if hasRoom() { fields.append(field) }
     field = []
     state = .fieldStart
     wasQuoted = false

@@ -107,7 +107,7 @@ public struct CSVTable: Sendable {
     if header.fields.count == 1, name.contains(";") {
       return place + "the header is separated by ';'; separate columns by ','"
     }
-    let shown = name.count > 32 ? "\(name.prefix(8))…" : name
+    let shown = PrintableText.escaped(name.count > 32 ? "\(name.prefix(8))…" : name)
     let nearest = NearestName.nearest(to: name, in: known).map { "; the nearest is '\($0)'" } ?? ""
     return place + "'\(shown)' is no column\(nearest); the first line names the columns: \(list(known))"
   }

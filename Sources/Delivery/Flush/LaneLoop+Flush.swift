@@ -29,14 +29,27 @@ extension LaneLoop {
     }
     unwrittenRetirements += retirements
     retirements = []
-    let retiring = unwrittenRetirements
-    let states = await ask { () throws(StoreError) in
-      try await store.flush(flushes, retirements: retiring, owner: configuration.owner, lease: lease)
+    do {
+      let states = try await store.flush(
+        flushes, retirements: unwrittenRetirements, owner: configuration.owner, lease: lease)
+      storeWorked()
+      unwrittenRetirements = []
+      for (index, run) in due.enumerated() { written(run, flushes[index], states[index], at: now) }
+    } catch  where error.isTransient || due.count == 1 {
+      // Without an answer the same flush is sent again; its fence keeps it from being written twice.
+      storeFailed(error)
+      if !error.isTransient { due.forEach(giveUp) }
+    } catch {
+      // One of them cannot be written: the others must not wait for it.
+      for run in due { await flush([run]) }
     }
-    // Without an answer the same flush is sent again; its fence keeps it from being written twice.
-    guard let states else { return }
+  }
+
+  /// A task whose receipts the store can never take: another claim starts from what is written, and parks it in the end.
+  private func giveUp(_ run: TaskRun) {
+    tell(.unreadable(notification: run.task.notificationID))
     unwrittenRetirements = []
-    for (index, run) in due.enumerated() { written(run, flushes[index], states[index], at: now) }
+    lose(run)
   }
 
   private func written(_ run: TaskRun, _ flush: TaskFlush, _ state: LeaseState, at now: MonotonicTime) {

@@ -14,7 +14,8 @@ extension LaneLoop {
     held.formUnion(stopped)
     let text = sender.text(of: reason)
     for id in stopped { unwrittenHolds[id] = text }
-    tell(.held(credentials: stopped.sorted { $0.rawValue < $1.rawValue }, reason: text))
+    let known = stopped.compactMap { credentials[$0] }.sorted { $0.id.rawValue < $1.id.rawValue }
+    tell(.held(known, reason: text))
   }
 
   /// Writes new holds to the store, so that no worker claims that work.

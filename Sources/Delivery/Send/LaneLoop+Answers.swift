@@ -9,6 +9,7 @@ extension LaneLoop {
   private struct Tally {
     var answers = 0
     var refusals = 0
+    var failures: [PushReason: Int] = [:]
   }
 
   /// Settles what was answered since the last turn.
@@ -90,34 +91,52 @@ extension LaneLoop {
     retirements.append(Retirement(device: device.id, registeredBefore: registeredBefore, reason: id(reason)))
   }
 
-  /// Counts refusals that may be a setting of ours, before any device is retired for them.
+  /// Counts, before they are settled, refusals that may be a setting of ours, and failures that an operator should know of.
   private func noteRefusals(in answers: [[PushAnswer]]) {
     var tallies: [CredentialID: Tally] = [:]
     var last: (batch: UInt64, credential: CredentialID)?
-    for answer in answers.joined() where answer.status != 0 {
+    for answer in answers.joined() {
       if last?.batch != answer.batch { last = batches[answer.batch].map { (answer.batch, $0.credential) } }
       guard let last else { continue }
-      tallies[last.credential, default: Tally()].answers += 1
-      if case .unfit = answer.verdict {
-        tallies[last.credential, default: Tally()].refusals += 1
-      }
+      tally(answer, in: &tallies[last.credential, default: Tally()])
     }
     for (credential, tally) in tallies {
       let blown = fuses[credential, default: RetirementFuse()].note(
         answers: tally.answers, refusals: tally.refusals, at: clocks.monotonicTime())
-      if blown { tell(.retirementStopped(credential: credential)) }
+      if blown, let known = credentials[credential] { tell(.retirementStopped(known)) }
+      for (reason, devices) in tally.failures { noteFailure(credential, reason, devices) }
     }
+  }
+
+  private func tally(_ answer: PushAnswer, in tally: inout Tally) {
+    if answer.status != 0 { tally.answers += 1 }
+    switch answer.verdict {
+    case .unfit: tally.refusals += 1
+    case .retry(let reason, _): tally.failures[reason, default: 0] += 1
+    case .accepted, .rejected, .gone, .held, .unsent: break
+    }
+  }
+
+  /// Says why pushes are tried again; a reason that stays is said every ten seconds.
+  private func noteFailure(_ credential: CredentialID, _ reason: PushReason, _ devices: Int) {
+    let now = clocks.monotonicTime()
+    let text = sender.text(of: reason)
+    guard let known = credentials[credential], (failuresSaid["\(credential.rawValue) \(text)"] ?? now) <= now
+    else { return }
+    if failuresSaid.count >= Self.learnedReasons { failuresSaid = [:] }
+    failuresSaid["\(credential.rawValue) \(text)"] = now + .seconds(10)
+    tell(.failing(known, reason: text, devices: devices))
   }
 
   private func closeGate(_ credential: CredentialID, until: MonotonicTime, _ failure: SendFailure) {
     guard failure.kind != .notSent else { return }
-    if gates[credential] == nil { tell(.unreachable(credential: credential, failure: failure)) }
+    if gates[credential] == nil, let known = credentials[credential] { tell(.unreachable(known, failure)) }
     gates[credential] = max(gates[credential] ?? until, until)
   }
 
   private func reached(_ credential: CredentialID) {
     gates[credential] = nil
-    tell(.reachable(credential: credential))
+    if let known = credentials[credential] { tell(.reachable(known)) }
   }
 
   /// Reason texts that no table has get a number from the store before they are written.

@@ -71,6 +71,9 @@ public final class HTTP2Client: Sendable {
     }
   }
 
+  /// Asks what the client holds; ``ClientLoad``.
+  func load(_ tell: @escaping @Sendable (ClientLoad) -> Void) { mailbox.send(.load(tell)) }
+
   /// Ends the client: waiting requests come back unsent at once, open ones may still be answered within `grace`, then the
   /// connections are closed with GOAWAY. All responses have been delivered when it returns.
   public func close(grace: Duration) async {

@@ -9,7 +9,14 @@ enum ClientMessage: Sendable {
   case replaceConnections(HTTP2OriginID)
   case connect(HTTP2OriginID, @Sendable (HTTP2Failure?) -> Void)
   case snapshot(@Sendable ([HTTP2OriginSnapshot]) -> Void)
+  case load(@Sendable (ClientLoad) -> Void)
   case close(Duration)
+}
+
+/// What a client holds, for tests that nothing is left behind.
+struct ClientLoad: Sendable, Equatable {
+  var descriptors: Int
+  var timers: Int
 }
 
 /// A client on its loop's thread: takes messages, turns the clock for its origins, and hands over what ended, once a turn.
@@ -78,6 +85,7 @@ final class ClientEngine: TurnHandler {
     case .connect(let id, let tell):
       if let origin = origins[id] { origin.connect(tell) } else { tell(Self.unknownOrigin) }
     case .snapshot(let tell): tell(origins.values.map { $0.snapshot() }.sorted { $0.id.index < $1.id.index })
+    case .load(let tell): tell(ClientLoad(descriptors: loop.load.descriptors, timers: loop.load.timers))
     case .close(let grace): close(grace)
     }
   }
@@ -145,7 +153,7 @@ extension ClientEngine {
       case .batch(let batch): refuse(batch)
       case .connect(_, let tell): tell(Self.unknownOrigin)
       case .snapshot(let tell): tell([])
-      case .addOrigin, .removeOrigin, .replaceConnections, .close: continue
+      case .addOrigin, .removeOrigin, .replaceConnections, .load, .close: continue
       }
     }
     deliver()

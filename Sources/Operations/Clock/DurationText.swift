@@ -22,7 +22,8 @@ public enum DurationText {
         let unit = usable.firstIndex(where: { $0.name.utf8.elementsEqual(name) })
       else { throw TextFormError(text, "a duration such as 500ms, 90s, 5m, 1h30m or 30d") }
       let (part, overflow) = count.multipliedReportingOverflow(by: units[unit].milliseconds)
-      guard !overflow, .milliseconds(part) <= longest else {
+      // The sum cannot overflow: neither part is above a hundred years.
+      guard !overflow, .milliseconds(part) <= longest, .milliseconds(milliseconds + part) <= longest else {
         throw TextFormError(text, "a duration of at most a hundred years")
       }
       milliseconds += part

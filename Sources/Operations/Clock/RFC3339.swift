@@ -33,11 +33,14 @@ public enum RFC3339 {
     return String(decoding: bytes, as: UTF8.self)
   }
 
-  /// Reads a time with any offset and any number of fraction digits; what is finer than a millisecond is dropped.
+  /// Reads a time with any offset and any number of fraction digits; what is finer than a millisecond is dropped. In UTC its year
+  /// must have four digits too.
   /// - Throws: ``TextFormError`` naming the text and the form.
   public static func parse(_ text: String) throws(TextFormError) -> UnixMilliseconds {
     var reader = Reader(bytes: Array(text.utf8))
-    guard let time = reader.time() else { throw TextFormError(text, "a time such as 2026-11-30T05:31:11Z (RFC 3339)") }
+    guard let time = reader.time(), (earliest...latest).contains(time.value) else {
+      throw TextFormError(text, "a time such as 2026-11-30T05:31:11Z (RFC 3339)")
+    }
     return time
   }
 

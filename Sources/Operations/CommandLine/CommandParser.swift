@@ -91,7 +91,9 @@ private struct CommandParser {
     case .later: throw failure("the option '\(name)' is not in this version")
     case .elsewhere(let owner): throw failure("the option '\(name)' belongs to \(owner)")
     }
-    let attached = argument.utf8.count > name.utf8.count ? String(argument.dropFirst(name.count + 1)) : nil
+    let attached = argument.utf8.firstIndex(of: UInt8(ascii: "=")).map { equals in
+      String(argument[argument.utf8.index(after: equals)...])
+    }
     if given[option.name] != nil, !option.isRepeatable, option.form != .flag {
       throw failure("'\(name)' is given twice")
     }
@@ -130,7 +132,11 @@ private struct CommandParser {
   }
 
   /// The option's name with its dashes, without an attached value: that may be a secret.
-  private func optionName(_ argument: String) -> String { String(argument.prefix { $0 != "=" }) }
+  ///
+  /// Cut between bytes: as a Character, `=` with a combining mark behind it is no `=`.
+  private func optionName(_ argument: String) -> String {
+    String(argument[..<(argument.utf8.firstIndex(of: UInt8(ascii: "=")) ?? argument.endIndex)])
+  }
 
   private func nearest(to name: String, in candidates: [String]) -> String {
     NearestName.nearest(to: name, in: candidates).map { "; the nearest is '\($0)'" } ?? ""

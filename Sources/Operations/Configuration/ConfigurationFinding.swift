@@ -45,16 +45,16 @@ public struct ConfigurationFinding: Error, Sendable, Equatable, CustomStringConv
     self.exitCode = exitCode
   }
 
-  /// One line: place, severity, setting, what is wrong; what to do. Holds no secret.
+  /// One line: place, severity, setting, what is wrong; what to do. Holds no secret and no control characters.
   public var description: String {
     let text = "\(severity.rawValue): \(advice)"
-    return place.isEmpty ? text : "\(place): \(text)"
+    return PrintableText.escaped(place.isEmpty ? text : "\(place): \(text)")
   }
 
   /// What is wrong and what to do, without place and severity.
   public var advice: String {
     let subject = setting.isEmpty ? message : "\(setting) \(message)"
-    return remedy.isEmpty ? subject : "\(subject); \(remedy)"
+    return PrintableText.escaped(remedy.isEmpty ? subject : "\(subject); \(remedy)")
   }
 }
 

@@ -9,6 +9,7 @@ public struct Logger: Sendable {
   private let format: LogFormat
   private let sink: any ByteSink
   private let clocks: any Clocks
+  private var bound: LogMetadata = [:]
 
   /// A logger on standard error unless given another sink.
   public init(
@@ -24,6 +25,13 @@ public struct Logger: Sendable {
   /// A logger as the settings say.
   public init(_ settings: Configuration.Log, clocks: any Clocks = SystemClocks()) {
     self.init(level: settings.level, format: settings.format, clocks: clocks)
+  }
+
+  /// A logger whose every line also has these fields: an id once known stays on every line.
+  public func with(_ metadata: LogMetadata) -> Logger {
+    var logger = self
+    logger.bound.fields += metadata.fields
+    return logger
   }
 
   /// Someone must act.
@@ -48,7 +56,8 @@ public struct Logger: Sendable {
 
   private func log(_ level: LogLevel, _ message: StaticString, _ metadata: () -> LogMetadata) {
     guard level <= self.level else { return }
-    let line = LogLine(time: clocks.wallTime(), level: level, message: message, fields: metadata().fields)
+    let line = LogLine(
+      time: clocks.wallTime(), level: level, message: message, fields: bound.fields + metadata().fields)
     // A log that cannot be written must not stop the work that it tells of; nobody is left to be told.
     try? sink.write(line.bytes(format))
   }

@@ -144,12 +144,13 @@ struct NotificationChecker {
     _ member: String, _ names: [String], _ limit: Int, _ faultIn: (String) -> String?
   ) -> [String] {
     if names.count > limit { fault("target.\(member)", "\(names.count) are given, limit \(limit)") }
-    var seen: Set<String> = []
+    // The store compares names byte by byte; as a String, é would be the same as e with U+0301.
+    var seen: Set<[UInt8]> = []
     var unique: [String] = []
     for (index, name) in names.enumerated() {
       if let detail = faultIn(name) {
         fault("target.\(member)[\(index)]", detail)
-      } else if seen.insert(name).inserted {
+      } else if seen.insert(Array(name.utf8)).inserted {
         unique.append(name)
       }
     }

@@ -1,3 +1,5 @@
+import Operations
+
 /// One thing found in a notification's request, and where.
 public struct NotificationFinding: Sendable, Equatable, CustomStringConvertible {
   /// The member, such as `target.interests[3]`; the payload's own members are under `payload`.
@@ -11,8 +13,8 @@ public struct NotificationFinding: Sendable, Equatable, CustomStringConvertible 
     self.detail = detail
   }
 
-  /// Path and detail in one line.
-  public var description: String { path.isEmpty ? detail : "\(path): \(detail)" }
+  /// Path and detail in one line; names come from the sender, so that control characters are escaped.
+  public var description: String { PrintableText.escaped(path.isEmpty ? detail : "\(path): \(detail)") }
 }
 
 /// Why a request is not taken: every fault of it. Nothing was enqueued.

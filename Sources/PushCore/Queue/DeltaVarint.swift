@@ -33,9 +33,9 @@ public enum DeltaVarint {
     }
   }
 
-  /// Reads `count` ascending ids; nil when the bytes end early or the ids do not fit.
+  /// Reads `count` ascending ids; nil when the bytes end early, the ids do not fit, or the count is no count.
   public static func readAscending(_ bytes: Span<UInt8>, _ index: inout Int, count: Int) -> [Int64]? {
-    guard count <= bytes.count - index else { return nil }
+    guard count >= 0, count <= bytes.count - index else { return nil }
     var ids: [Int64] = []
     ids.reserveCapacity(count)
     var last: Int64 = 0

@@ -2,7 +2,7 @@
 public struct PackedTarget: Sendable, Equatable {
   /// Interests, ascending.
   public var interests: [InterestID]
-  /// Users, sorted.
+  /// Users, sorted by their bytes.
   public var users: [String]
   /// Devices named by their tokens, ascending; exempt from the bound on registration order.
   public var devices: [DeviceID]
@@ -16,7 +16,9 @@ public struct PackedTarget: Sendable, Equatable {
     interests: [InterestID], users: [String], devices: [DeviceID], everyone: Bool, reachesUnverifiedUsers: Bool
   ) {
     self.interests = Set(interests).sorted()
-    self.users = Set(users).sorted()
+    // The store compares users byte by byte; as a String, é would be the same as e with U+0301.
+    self.users = Set(users.map { Array($0.utf8) }).sorted { $0.lexicographicallyPrecedes($1) }
+      .map { String(decoding: $0, as: UTF8.self) }
     self.devices = Set(devices).sorted()
     self.everyone = everyone
     self.reachesUnverifiedUsers = reachesUnverifiedUsers

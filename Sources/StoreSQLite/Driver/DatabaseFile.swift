@@ -24,13 +24,22 @@ enum DatabaseFile {
     try syncDirectory(of: path)
   }
 
-  /// Checks that the file is there, without making one.
-  static func checkExists(_ path: String) throws(StoreError) {
-    guard unsafe access(path, F_OK) != 0 else { return }
-    guard errno == ENOENT || errno == ENOTDIR else { throw failure("open sqlite:\(path)") }
-    throw StoreError(
-      code: .unavailable, operation: "open sqlite:\(path)", underlying: "there is no store at \(path)",
-      remedy: "Name another one with --store or in the config file; enqueue, device add and serve create it.")
+  /// Whether the file is there and this user may use it, said before SQLite says only that it cannot open it.
+  static func checkAccess(_ path: String) throws(StoreError) {
+    guard unsafe access(path, R_OK | W_OK) != 0 else { return }
+    let number = errno
+    let operation = "open sqlite:\(path)"
+    switch number {
+    case ENOENT:
+      throw StoreError(
+        code: .unavailable, operation: operation, underlying: "there is no store at \(path)",
+        remedy: "Check the path, or --store; pushrelay migrate or pushrelay serve creates the store.")
+    case EACCES, EPERM, EROFS:
+      throw StoreError(
+        code: .notAllowed, operation: operation, underlying: "this user may not read and write the file",
+        remedy: "Run as the file's owner, or give this user permission on the file and its directory.")
+    default: throw failure(operation)
+    }
   }
 
   /// Makes the file's entry durable: SQLite does that for the files it makes itself.

@@ -124,7 +124,8 @@ struct RegistrationBatch {
     if case .set(let language) = registration.language { device.language = language }
     guard case .set(let user) = registration.user else { return false }
     // Saying again, unproved, who was proved before takes nothing away.
-    let wasSame = user == device.user
+    // Byte by byte, as SQLite compares: é and e with U+0301 are two users, and the proof of one is none of the other.
+    let wasSame = user.map { Array($0.utf8) } == device.user.map { Array($0.utf8) }
     let hasNewUser = !wasSame && device.user != nil
     device.userIsVerified = user != nil && (registration.userIsVerified || wasSame && device.userIsVerified)
     device.user = user

@@ -42,12 +42,19 @@ extension SQLiteStore {
 
   /// Sets aside, takes back, ends and holds what is due for it; in steps.
   public func sweep() async throws(StoreError) {
-    try await write { (transaction) throws(StoreError) in
-      try transaction.holdUnsigned()
-      while try transaction.endParkedTasks(limit: Self.step) == Self.step {}
-    }
+    try await write { (transaction) throws(StoreError) in try transaction.holdUnsigned() }
+    try await endParkedTasks()
     try await holdTasks()
     try await resumeTasks()
+  }
+
+  private func endParkedTasks() async throws(StoreError) {
+    while try await write(
+      call: "sweep",
+      { (transaction) throws(StoreError) in
+        try transaction.endParkedTasks(limit: Self.step)
+      }) == Self.step
+    {}
   }
 
   /// In steps, so that no transaction is long; claims leave held credentials out from the first moment.

@@ -8,8 +8,6 @@ import PushCore
 public final class SQLiteStore: Store {
   /// How it behaves.
   public struct Options: Sendable {
-    /// Whether a file that is not there is made; else opening it throws ``StoreError/Code/unavailable``.
-    public var creates = true
     /// How long another process's lock is waited for before a call throws ``StoreError/Code/temporary``.
     public var busyTimeout = Duration.seconds(10)
     /// How often the commits of other processes are looked for, should their ring not be heard.
@@ -18,6 +16,8 @@ public final class SQLiteStore: Store {
     public var maximumBytes: Int64?
     /// A write-ahead log beyond this is reported, once until it is small again: some reader never ends.
     public var alarmingLogBytes: Int64 = 256 << 20
+    /// Whether a file that is not there is created; else opening throws ``StoreError/Code/unavailable``.
+    public var creates = true
     /// Called, on a thread of the store, when an operator should know something; returns at once.
     public var onEvent: @Sendable (SQLiteStoreEvent) -> Void = { _ in }
 

@@ -56,6 +56,15 @@ struct CommandParserTests {
     #expect(invocation.operands == ["f"])
   }
 
+  @Test("a value that begins with a combining mark is taken whole, and an unknown option's is not shown")
+  func combiningMark() throws {
+    #expect(
+      try Array(#require(invocation("device", "add", "--title=\u{301}x").value("title")).unicodeScalars) == [
+        "\u{301}", "x",
+      ])
+    #expect(!message("device", "add", "--titel=\u{301}secret").contains("secret"))
+  }
+
   @Test("two dashes end the options, one dash is an operand, a negative number is a value")
   func dashes() throws {
     #expect(try invocation("device", "add", "--", "--token").operands == ["--token"])

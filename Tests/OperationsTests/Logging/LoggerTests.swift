@@ -8,15 +8,15 @@ struct LoggerTests {
   let recorder = LogRecorder()
   let clocks = DrivenClocks(wall: UnixMilliseconds(1_796_016_671_250))
 
-  @Test("a line has time, level, message and fields")
+  @Test("a line has time, level, message and fields, those of the logger first")
   func text() {
-    let logger = recorder.logger(clocks: clocks)
+    let logger = recorder.logger(clocks: clocks).with(["connection.id": 7])
 
     logger.info("connected", ["host": "api.push.apple.com:443", "resumed": false, "took": .duration(.seconds(90))])
 
     #expect(
       recorder.lines == [
-        "2026-11-30T05:31:11.250Z info connected host=api.push.apple.com:443 resumed=false took=1m30s"
+        "2026-11-30T05:31:11.250Z info connected connection.id=7 host=api.push.apple.com:443 resumed=false took=1m30s"
       ])
   }
 
