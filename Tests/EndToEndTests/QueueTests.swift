@@ -172,6 +172,27 @@ struct QueueTests {
         || devices[1]["interests"]?.array?.count == 2)
   }
 
+  @Test("while a device is tried again, the status tells the last reason")
+  func lastReason() async throws {
+    let folder = try TemporaryDirectory()
+    let script = try folder.write(#"{ "rules": [{ "do": { "reason": "TooManyRequests" } }] }"#, to: "busy.json")
+    let site = try await Site(simulatorOptions: ["--script", script])
+
+    let (status, waited) = try await site.whileServing { _ in
+      let id = try await site.sendpush("enqueue", "--token", Site.token(1), "--title", "Hello").lines[0]
+      try await eventually("the receipt is written") {
+        try await site.sendpush("receipts", id).output.contains("TooManyRequests")
+      }
+      return (
+        try await site.sendpush("status", id), try await site.sendpush("status", id, "--wait", "--timeout", "10ms")
+      )
+    }
+
+    #expect(status.output.contains("the last reason is TooManyRequests"), "\(status.text)")
+    #expect(waited.status == 75 && waited.errorOutput.contains("goes on by itself"), "\(waited.text)")
+    #expect(waited.errorOutput.contains("TooManyRequests"), "\(waited.text)")
+  }
+
   @Test("an apns-id that was chosen is the one that APNs got and the receipt shows")
   func chosenID() async throws {
     let site = try await Site()

@@ -9,7 +9,7 @@ extension CommandContext {
   ) throws -> APNsSender {
     // Something of the time must be left to say why there was no connection.
     try sender(
-      keys: KeyRing(apps), tokens: tokens, connectTimeout: min(.seconds(10), timeout * 0.8),
+      keys: KeyRing(apps), tokens: tokens, connectTimeout: min(.seconds(10), timeout * 0.6),
       requestTimeout: min(configuration.apns.requestTimeout, timeout))
   }
 
