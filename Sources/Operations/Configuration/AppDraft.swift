@@ -69,7 +69,11 @@ struct AppDraft {
     _ field: AppField, _ findings: inout [ConfigurationFinding], _ rule: (String) throws(SettingFault) -> Value
   ) -> Value? {
     guard let given = fields[field] else {
-      addMissing(field, remedy: "an app needs topic, team_id, key_id and key_file", &findings)
+      let needed =
+        name.isEmpty
+        ? "give --topic, --team-id, --key-id and --key, or a config file"
+        : "an app needs topic, team_id, key_id and key_file"
+      addMissing(field, remedy: needed, &findings)
       return nil
     }
     do {

@@ -91,7 +91,9 @@ extension Configuration {
         apps.isEmpty
           ? ConfigurationFinding(
             .error, "no app is configured",
-            remedy: "name one with --topic, or in a config file (\(file ?? "none was found"))")
+            remedy:
+              "name one with --topic (to sign, with --team-id, --key-id and --key too), or in a config file (\(file ?? "none was found"))"
+          )
           : ConfigurationFinding(
             .error, "several apps are configured",
             remedy: "choose one with --topic: \(apps.map(\.topic).joined(separator: ", "))", exitCode: .usage)
