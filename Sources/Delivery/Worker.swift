@@ -16,6 +16,7 @@ public final class Worker: Sendable {
   private let tell: @Sendable (WorkerEvent) -> Void
   private let urgent: LaneLoop
   private let other: LaneLoop
+  private let careFails = Lock(false)
 
   /// A worker on a store and a sender.
   ///
@@ -60,6 +61,7 @@ public final class Worker: Sendable {
     let deadline = clocks.monotonicTime() + grace
     urgent.inbox.stop(at: deadline)
     other.inbox.stop(at: deadline)
+    sender.withdraw()
   }
 
   /// Looks at credentials again at once: after a reload of keys, a pause or a resume.
@@ -118,12 +120,17 @@ public final class Worker: Sendable {
     }
   }
 
-  /// Runs care that is simply done again later when the store fails; the loops report the failure.
+  /// Runs care that is simply done again later when the store fails; a failure that lasts is told once.
   private func attempt(_ body: () async throws(StoreError) -> Void) async {
     do {
       try await body()
+      careFails.withLock { $0 = false }
     } catch {
-      tell(.storeFailed(error))
+      let isNews = careFails.withLock { fails in
+        defer { fails = true }
+        return !fails
+      }
+      if isNews { tell(.storeFailed(error)) }
     }
   }
 }

@@ -67,6 +67,8 @@ final class ScriptedSender: PushSender {
     if !answers.isEmpty { handler?(answers) }
   }
 
+  func withdraw() {}
+
   func canSign(_ credential: Credential) -> Bool { state.withLock { $0.signs }(credential) }
 
   func text(of reason: PushReason) -> String {

@@ -185,7 +185,7 @@ import Testing
     #expect(await client.responses(1)[0].status == 200)
     try client.submit(2, id: 2)
     let refused = await client.responses(3)
-    #expect(refused.filter { $0.batch == 2 }.allSatisfy { $0.unsent?.kind == .invalidRequest })
+    #expect(refused.filter { $0.batch == 2 }.allSatisfy { $0.unsent?.kind == .headerListTooLarge })
 
     peer.run { raise.withLock { $0 }?() }
     var id: UInt64 = 3

@@ -10,6 +10,8 @@ extension StoreBehavior {
     StoreBehavior("Claims come in the order of due times, within the window when one is given", claimOrder),
     StoreBehavior("A worker is not given tasks of credentials it cannot sign for", claimsAreSignable),
     StoreBehavior("A lease that ran out makes the task ready; a renewed one does not", leasesRunOut),
+    StoreBehavior("A worker's own live tasks are not taken for those of a dead one", ownTasksLive),
+    StoreBehavior("A clock that is set back an hour holds up neither leased nor new work", clockSetBack),
     StoreBehavior("A task that is claimed five times without a receipt is parked until an operator frees it", parking),
     StoreBehavior("A receipt starts the count of claims without progress again", progressPreventsParking),
     StoreBehavior("A task given back does not count the claim and keeps its cursor", releases),
@@ -113,6 +115,31 @@ private func leasesRunOut(_ fixture: StoreFixture) async throws {
   let late = try await fixture.store.renew(
     [LeaseReference(task: task.id, epoch: task.epoch)], owner: 1, lease: StoreFixture.lease)
   #expect(late == [.lost])
+}
+
+private func ownTasksLive(_ fixture: StoreFixture) async throws {
+  try await fixture.bindApp()
+  try await fixture.publish(Target(tokens: [StoreFixture.token(1)]))
+  let task = try await fixture.claimOne(owner: 1)
+  fixture.clocks.advance(by: .seconds(60))
+
+  #expect(try await fixture.store.reap(except: [task.id]).isEmpty)
+  let renewed = try await fixture.store.renew(
+    [LeaseReference(task: task.id, epoch: task.epoch)], owner: 1, lease: StoreFixture.lease)
+  #expect(renewed == [.kept])
+}
+
+private func clockSetBack(_ fixture: StoreFixture) async throws {
+  try await fixture.bindApp()
+  try await fixture.publish(Target(tokens: [StoreFixture.token(1)]))
+  let leased = try await fixture.claimOne(owner: 1)
+  let waiting = try await fixture.publish(Target(tokens: [StoreFixture.token(2)]))
+  fixture.clocks.stepWall(by: .seconds(-3600))
+
+  #expect(try await fixture.store.reap(except: []).map(\.id) == [leased.id])
+  try await fixture.store.sweep()
+  let claimed = try await fixture.claim()
+  #expect(Set(claimed.map(\.notificationID)) == [leased.notificationID, waiting])
 }
 
 private func parking(_ fixture: StoreFixture) async throws {

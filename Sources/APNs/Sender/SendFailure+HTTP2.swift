@@ -79,6 +79,10 @@ extension SendFailure {
         SendFailure(
           kind: .notSent, message: "the request cannot be sent: \(failure.reason)",
           remedy: "Report the notification's id")
+      case .withdrawn:
+        SendFailure(
+          kind: .notSent, message: "the push was withdrawn before it was sent",
+          remedy: "It is offered again when its credential is in order")
       case .closing:
         SendFailure(
           kind: .notSent, message: "the sender is closing", remedy: "It is sent by the next worker")

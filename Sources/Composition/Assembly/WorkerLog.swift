@@ -1,3 +1,4 @@
+import APNs
 import Delivery
 import Operations
 import PushCore
@@ -25,7 +26,10 @@ public struct WorkerLog: Sendable {
       for credential in credentials {
         log(credential).error(
           "app paused: APNs refuses its credential; its notifications wait. Run pushrelay check, then pushrelay app resume",
-          ["reason": .string(reason)])
+          [
+            "reason": .string(reason),
+            "remedy": .string(ReasonTable.id(of: reason).flatMap(ReasonTable.remedy) ?? ""),
+          ])
       }
     case .failing(let credential, let reason, let devices):
       metrics.add(Int64(devices), to: .retriesScheduled)

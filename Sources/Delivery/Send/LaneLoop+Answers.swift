@@ -8,6 +8,7 @@ extension LaneLoop {
   /// What a turn's answers say of one credential.
   private struct Tally {
     var answers = 0
+    var accepted = 0
     var refusals = 0
     var failures: [PushReason: Int] = [:]
   }
@@ -44,7 +45,7 @@ extension LaneLoop {
       retire(position, of: run, reason, registeredBefore)
       run.progress.settle(position, settlement(.rejected, answer, reason))
     case .unfit(let reason):
-      if fuses[batch.credential]?.allowsRetirement ?? true { retire(position, of: run, reason, nil) }
+      if fuses[batch.credential]?.allowsRetirement ?? false { retire(position, of: run, reason, nil) }
       run.progress.settle(position, settlement(.rejected, answer, reason))
     case .retry(let reason, let notBefore):
       run.progress.settle(position, retry(run, answer, reason, notBefore: notBefore, at: now))
@@ -102,7 +103,7 @@ extension LaneLoop {
     }
     for (credential, tally) in tallies {
       let blown = fuses[credential, default: RetirementFuse()].note(
-        answers: tally.answers, refusals: tally.refusals, at: clocks.monotonicTime())
+        answers: tally.answers, accepted: tally.accepted, refusals: tally.refusals, at: clocks.monotonicTime())
       if blown, let known = credentials[credential] { tell(.retirementStopped(known)) }
       for (reason, devices) in tally.failures { noteFailure(credential, reason, devices) }
     }
@@ -113,7 +114,8 @@ extension LaneLoop {
     switch answer.verdict {
     case .unfit: tally.refusals += 1
     case .retry(let reason, _): tally.failures[reason, default: 0] += 1
-    case .accepted, .rejected, .gone, .held, .unsent: break
+    case .accepted: tally.accepted += 1
+    case .rejected, .gone, .held, .unsent: break
     }
   }
 
@@ -129,8 +131,9 @@ extension LaneLoop {
   }
 
   private func closeGate(_ credential: CredentialID, until: MonotonicTime, _ failure: SendFailure) {
-    guard failure.kind != .notSent else { return }
-    if gates[credential] == nil, let known = credentials[credential] { tell(.unreachable(known, failure)) }
+    if failure.kind != .notSent, gates[credential] == nil, let known = credentials[credential] {
+      tell(.unreachable(known, failure))
+    }
     gates[credential] = max(gates[credential] ?? until, until)
   }
 

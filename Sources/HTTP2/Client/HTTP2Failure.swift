@@ -46,6 +46,8 @@ public struct HTTP2Failure: Error, Sendable, CustomStringConvertible {
     case headerListTooLarge
     /// The request cannot be sent as it is: a forbidden byte, or more header bytes than any frame holds.
     case invalidRequest
+    /// The caller withdrew it before it was sent.
+    case withdrawn
     /// The client was closed, or the origin removed.
     case closing
   }

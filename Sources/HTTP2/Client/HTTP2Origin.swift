@@ -15,6 +15,8 @@ public struct HTTP2Origin: Sendable {
   public var maximumConnections: Int
   /// How logs and metrics call it.
   public var label: String
+  /// The longest wait between two attempts to connect; nil = that of the client.
+  public var maximumBackoff: Duration?
 
   /// An origin by its parts.
   public init(

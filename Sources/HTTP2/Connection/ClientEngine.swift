@@ -7,6 +7,7 @@ enum ClientMessage: Sendable {
   case addOrigin(HTTP2Origin, HTTP2OriginID)
   case removeOrigin(HTTP2OriginID)
   case replaceConnections(HTTP2OriginID)
+  case withdraw(HTTP2OriginID?)
   case connect(HTTP2OriginID, @Sendable (HTTP2Failure?) -> Void)
   case snapshot(@Sendable ([HTTP2OriginSnapshot]) -> Void)
   case load(@Sendable (ClientLoad) -> Void)
@@ -82,6 +83,8 @@ final class ClientEngine: TurnHandler {
       origin.close(grace: configuration.drainTimeout)
       removed.append(origin)
     case .replaceConnections(let id): origins[id]?.replaceConnections()
+    case .withdraw(let id?): origins[id]?.withdraw()
+    case .withdraw(nil): for origin in origins.values { origin.withdraw() }
     case .connect(let id, let tell):
       if let origin = origins[id] { origin.connect(tell) } else { tell(Self.unknownOrigin) }
     case .snapshot(let tell): tell(origins.values.map { $0.snapshot() }.sorted { $0.id.index < $1.id.index })
@@ -153,7 +156,7 @@ extension ClientEngine {
       case .batch(let batch): refuse(batch)
       case .connect(_, let tell): tell(Self.unknownOrigin)
       case .snapshot(let tell): tell([])
-      case .addOrigin, .removeOrigin, .replaceConnections, .load, .close: continue
+      case .addOrigin, .removeOrigin, .replaceConnections, .withdraw, .load, .close: continue
       }
     }
     deliver()

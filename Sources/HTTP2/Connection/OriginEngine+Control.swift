@@ -43,6 +43,11 @@ extension OriginEngine {
     return next
   }
 
+  /// Gives back what waits for a stream.
+  func withdraw() {
+    endQueue(HTTP2Failure(.withdrawn, endpoint: endpoint, reason: "the request was withdrawn before it was sent"))
+  }
+
   func replaceConnections() {
     for connection in connections {
       if connection.session == nil {

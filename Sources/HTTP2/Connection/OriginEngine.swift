@@ -33,7 +33,8 @@ final class OriginEngine {
         maximumConnections: origin.maximumConnections, growAfter: configuration.growAfter,
         idleTimeout: configuration.extraConnectionIdleTimeout, replacementInterval: configuration.replacementInterval,
         refusalDelay: configuration.refusalDelay,
-        minimumBackoff: configuration.minimumBackoff, maximumBackoff: configuration.maximumBackoff))
+        minimumBackoff: configuration.minimumBackoff,
+        maximumBackoff: origin.maximumBackoff ?? configuration.maximumBackoff))
   }
 
   var now: MonotonicTime { engine.loop.now }

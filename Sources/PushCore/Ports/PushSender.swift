@@ -156,6 +156,8 @@ public protocol PushSender: Sendable {
   func onAnswers(_ handler: @escaping @Sendable ([PushAnswer]) -> Void)
   /// Hands a batch over and returns at once; each device gets exactly one answer.
   func send(_ batch: PushBatch)
+  /// Gives back, unsent, what is not on a connection yet: a worker that stops wants no new streams.
+  func withdraw()
   /// The credentials this process has a key for, among `credentials`.
   func canSign(_ credential: Credential) -> Bool
   /// The words for a reason, for people.
