@@ -81,7 +81,7 @@ let package = Package(
     suite("DeliveryTests", ["Delivery", "StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
     suite("CompositionTests", ["Composition", "Support"]),
-    suite("EndToEndTests", ["JSON", "Support"]),
+    suite("EndToEndTests", ["JSON", "PushCore", "StoreSQLite", "Support"]),
   ]
 )
 

@@ -7,14 +7,9 @@ public struct KeyFile: Sendable {
 
   /// The content.
   public let bytes: [UInt8]
-  /// Whether group or others may read the file: worth a warning, since whoever reads it can push to every device.
-  public let isReadableByOthers: Bool
-
   /// Reads the file at `path`.
   public init(path: String) throws(PrivateKeyError) {
     do {
-      let status = try Files.status(of: path)
-      isReadableByOthers = status.isOpenToOthers
       bytes = try Files.read(path, limit: Self.maximumByteCount)
     } catch {
       throw Self.failure(path, error)
@@ -27,7 +22,7 @@ public struct KeyFile: Sendable {
         .fileNotFound, "key file not found: \(path)", "Check the path; a relative one starts at the working directory")
     }
     return PrivateKeyError(
-      .fileUnreadable, "the key file \(path) cannot be read: \(error.reason)",
+      error.isNotAllowed ? .fileForbidden : .fileUnreadable, "the key file \(path) cannot be read: \(error.reason)",
       "Give the path of the .p8 file, and let the user of this process read it")
   }
 }

@@ -4,7 +4,9 @@ public struct PrivateKeyError: Error, Sendable, Equatable, CustomStringConvertib
   public enum Code: Sendable, Equatable {
     /// There is no such file.
     case fileNotFound
-    /// The file cannot be read by this user, or is none.
+    /// This user may not read the file.
+    case fileForbidden
+    /// The file cannot be read, or is none.
     case fileUnreadable
     /// Nothing, or only white space.
     case empty

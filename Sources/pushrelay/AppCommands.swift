@@ -3,51 +3,54 @@ import JSON
 import Operations
 import PushCore
 
+/// How a credential is shown: one topic and environment of an app.
+extension Credential {
+  /// A line for people.
+  fileprivate var line: String {
+    let state = heldSince.map { "paused since \(RFC3339.format($0)): \(heldReason ?? "")" } ?? "active"
+    return "\(topic)  \(environment.name)  \(state)"
+  }
+
+  /// The members of its JSON object.
+  fileprivate func write(to writer: inout JSONWriter) {
+    writer.member("topic", topic)
+    writer.member("environment", environment.name)
+    writer.member("team_id", teamID)
+    writer.member("key_id", keyID)
+    writer.member("state", heldSince == nil ? "active" : "paused")
+    writer.member("reason", heldReason)
+    writer.member("since", heldSince.map(RFC3339.format))
+  }
+}
+
 /// `pushrelay app status`: what each app's credentials do at the moment.
 enum AppStatusCommand {
   static let command = Command(
-    "status", "Shows each app and environment: active, or paused since when and why.",
-    options: [.topic, .json, .store], examples: ["pushrelay app status"]
+    "status", "Shows each app's topics and environments: active, or paused since when and why.",
+    options: [.topic, .store], examples: ["pushrelay app status"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console)
-    return try await context.withStore { store in
-      let credentials = try await store.credentials().filter {
-        invocation.value("topic") == nil || $0.topic == invocation.value("topic")
+    let context = try CommandContext(invocation, console, usesKeys: false)
+    return try await context.withStore(creates: false) { store in
+      let credentials =
+        if let topic = invocation.value("topic") {
+          try await AppChoice.credentials(ofAppOf: topic, context, store)
+        } else {
+          try await store.credentials()
+        }
+      for credential in credentials {
+        if invocation.flag("json") { console.print(object: credential.write) } else { console.print(credential.line) }
       }
-      for credential in credentials { console.print(invocation.flag("json") ? json(credential) : line(credential)) }
-      if credentials.isEmpty { console.diagnose("the store knows no such app yet; pushrelay serve makes them known") }
+      if credentials.isEmpty { console.diagnose("the store knows no app yet; pushrelay serve makes them known") }
       return .success
     }
-  }
-
-  private static func line(_ credential: Credential) -> String {
-    let state =
-      credential.heldSince.map { since in
-        "paused since \(RFC3339.format(since)): \(credential.heldReason ?? "")"
-      } ?? "active"
-    return "\(credential.topic)  \(credential.environment.name)  \(state)"
-  }
-
-  private static func json(_ credential: Credential) -> String {
-    var writer = JSONWriter()
-    writer.object {
-      $0.member("topic", credential.topic)
-      $0.member("environment", credential.environment.name)
-      $0.member("team_id", credential.teamID)
-      $0.member("key_id", credential.keyID)
-      $0.member("state", credential.heldSince == nil ? "active" : "paused")
-      $0.member("reason", credential.heldReason)
-      $0.member("since", credential.heldSince.map(RFC3339.format))
-    }
-    return writer.text
   }
 }
 
 /// `pushrelay app pause` and `pushrelay app resume`.
 enum AppPauseCommand {
   static let pause = command(
-    "pause", "Stops sending for an app; its notifications wait, uncounted.", done: "paused"
-  ) { store, credentials in try await store.hold(credentials, reason: "operator") }
+    "pause", "Stops sending for an app, all its topics; its notifications wait, uncounted.", done: "paused"
+  ) { store, credentials in try await store.hold(credentials, reason: CommandContext.pausedByOperator) }
 
   static let resume = command(
     "resume", "Sends again for an app that was paused, by an operator or because APNs refused its credential.",
@@ -65,22 +68,47 @@ enum AppPauseCommand {
       ],
       examples: ["pushrelay app \(name) --topic com.example.dashboard"]
     ) { invocation, console in
-      let context = try CommandContext(invocation, console)
-      let topic = try invocation.value("topic") ?? context.app().topic
-      return try await context.withStore { store in
-        try await context.bind(store, topics: [topic])
+      let context = try CommandContext(invocation, console, usesKeys: false)
+      let topic = try invocation.value("topic") ?? context.configuration.onlyApp.topic
+      return try await context.withStore(creates: false) { store in
+        try await context.bind(store, topics: [context.appTopic(of: topic)])
         let environment = invocation.value("environment")
-        let credentials = try await store.credentials().filter {
-          $0.topic == topic && (environment == nil || $0.environment.name == environment)
+        func chosen() async throws -> [Credential] {
+          try await AppChoice.credentials(ofAppOf: topic, context, store).filter {
+            environment == nil || $0.environment.name == environment
+          }
         }
-        guard !credentials.isEmpty else {
-          console.diagnose("the store knows no app \(topic)")
-          return .badData
+        try await act(store, try await chosen().map(\.id))
+        let credentials = try await chosen()
+        if invocation.flag("json") {
+          console.print { object in
+            object.member("result", done)
+            object.member("topic", context.appTopic(of: topic))
+            object.name("credentials")
+            object.array { array in for credential in credentials { array.object(credential.write) } }
+          }
+        } else {
+          for credential in credentials {
+            console.print("\(done) \(credential.topic) (\(credential.environment.name))")
+          }
         }
-        try await act(store, credentials.map(\.id))
-        console.print("\(done) \(topic) (\(credentials.map(\.environment.name).joined(separator: ", ")))")
         return .success
       }
     }
+  }
+}
+
+/// Which credentials a topic stands for.
+private enum AppChoice {
+  /// Those of its app.
+  /// - Throws: 78 when neither the settings nor the store know such an app.
+  static func credentials(
+    ofAppOf topic: String, _ context: CommandContext, _ store: any Store
+  ) async throws -> [Credential] {
+    let credentials = try await context.credentials(ofAppOf: topic, in: store)
+    if credentials.isEmpty, context.configuration.app(for: topic) == nil {
+      throw context.configuration.unknownTopic(topic)
+    }
+    return credentials
   }
 }

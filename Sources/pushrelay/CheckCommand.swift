@@ -7,12 +7,14 @@ import PushCore
 enum CheckCommand {
   static let command = Command(
     "check", "Checks settings, keys and store, and prints the settings in force; says what to do about what is wrong.",
-    options: [.json, .store], examples: ["pushrelay check"]
+    options: [.store], examples: ["pushrelay check"]
   ) { invocation, console in
     let report = ConfigurationLoader(invocation, environment: ProcessEnvironment.current()).load()
     var findings = report.findings + keyFindings(report.configuration)
     findings += report.configuration.apns.proxyFindings
-    if report.configuration.apps.isEmpty {
+    findings += report.configuration.authorityFindings
+    // Apps that were given and are wrong have been reported.
+    if report.errors.isEmpty, report.configuration.apps.isEmpty {
       findings.append(
         ConfigurationFinding(
           .error, "no app is configured",
@@ -22,22 +24,46 @@ enum CheckCommand {
     findings += await storeFindings(report.configuration)
     let settings = EffectiveSettings(report.configuration)
     console.print(invocation.flag("json") ? json(findings, settings) : text(findings, settings))
-    return .combining(findings.filter { $0.severity == .error }.map(\.exitCode))
+    return findings.contains { $0.severity == .error } ? .configuration : .success
   }
 
   private static func keyFindings(_ configuration: Configuration) -> [ConfigurationFinding] {
-    do {
-      _ = try KeyRing(configuration.apps)
-      return []
-    } catch {
-      return error.findings
+    configuration.apps.enumerated().flatMap { index, app -> [ConfigurationFinding] in
+      do throws(ConfigurationError) {
+        _ = try KeyRing([app])
+        return []
+      } catch {
+        guard case .file = app.key else { return error.findings }
+        let setting = "apps[\(index)].key_file"
+        return error.findings.map { finding in
+          ConfigurationFinding(
+            .error, place: configuration.source(of: setting).description, setting: setting,
+            "names '\(finding.place)': \(finding.message)", remedy: finding.remedy)
+        }
+      }
     }
   }
 
   /// Whether the store opens, and which apps are paused.
   private static func storeFindings(_ configuration: Configuration) async -> [ConfigurationFinding] {
+    let place = configuration.source(of: "store").description
+    guard StoreFactory.exists(configuration.store) else {
+      if let fault = StoreFactory.creationFault(configuration.store) {
+        return [
+          ConfigurationFinding(
+            .error, place: place, setting: "store",
+            "is \(configuration.store), which is not there and cannot be made: \(fault)",
+            remedy: "make the folder for the user that runs the relay, or name another place")
+        ]
+      }
+      return [
+        ConfigurationFinding(
+          .note, place: place, setting: "store", "is \(configuration.store), which is not there yet: it will be created"
+        )
+      ]
+    }
     do {
-      let store = try await StoreFactory.open(configuration.store, clocks: SystemClocks())
+      let store = try await StoreFactory.open(configuration.store, clocks: SystemClocks(), creates: false)
       let held = try await store.credentials().filter { $0.heldSince != nil }
       await store.close()
       return held.map { credential in
@@ -49,16 +75,22 @@ enum CheckCommand {
     } catch {
       return [
         ConfigurationFinding(
-          .error, place: "\(configuration.store)", "\(error.operation): \(error.underlying)", remedy: error.remedy,
-          exitCode: error.exitCode)
+          .error, place: place, setting: "store", "cannot be used: \(error.operation): \(error.underlying)",
+          remedy: error.remedy)
       ]
     }
   }
 
   private static func text(_ findings: [ConfigurationFinding], _ settings: EffectiveSettings) -> String {
     let errors = findings.count { $0.severity == .error }
+    let warnings = findings.count { $0.severity == .warning }
     let verdict =
-      errors == 0 ? "all is well" : "\(errors) \(errors == 1 ? "thing is" : "things are") wrong; nothing would start"
+      switch (errors, warnings) {
+      case (0, 0): "all is well"
+      case (0, _): "nothing is wrong, \(warnings) \(warnings == 1 ? "warning" : "warnings")"
+      case (1, _): "1 thing is wrong; nothing would start"
+      default: "\(errors) things are wrong; nothing would start"
+      }
     return (findings.map(\.description) + [verdict, "", settings.text]).joined(separator: "\n")
   }
 

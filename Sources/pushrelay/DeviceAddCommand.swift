@@ -14,7 +14,7 @@ enum DeviceAddCommand {
     ],
     examples: ["pushrelay device add --token 740f4707…bb78ad1b --interest auth-janedoe-at-pushercom"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console)
+    let context = try CommandContext(invocation, console, usesKeys: false)
     guard let text = invocation.value("token") else { throw invocation.usageError("--token is missing") }
     let registration = try DeviceRow(
       token: text, topic: invocation.value("topic"), environment: invocation.value("environment"),
@@ -22,11 +22,24 @@ enum DeviceAddCommand {
       interests: invocation.values("interest").isEmpty ? nil : invocation.values("interest"),
       language: invocation.value("language")
     ).registration(context.configuration)
-    return try await context.withStore { store in
+    return try await context.withStore(creates: true) { store in
       try await context.bind(store, topics: [registration.topic])
       let results = try await store.register([registration])
       let word = if case .added = results.first { "registered" } else { "refreshed" }
-      console.print("\(word) \(registration.token.text) for \(registration.topic) (\(registration.environment.name))")
+      if invocation.flag("json") {
+        var query = DeviceQuery()
+        query.topic = registration.topic
+        query.token = registration.token
+        let device = try await store.devices(query, after: DeviceID(0), limit: 2).first {
+          $0.environment == registration.environment
+        }
+        console.print { object in
+          object.member("result", word)
+          device?.write(to: &object)
+        }
+      } else {
+        console.print("\(word) \(registration.token.text) for \(registration.topic) (\(registration.environment.name))")
+      }
       return .success
     }
   }

@@ -16,9 +16,9 @@ enum DeviceImportCommand {
     ],
     examples: ["pushrelay device import devices.csv"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console)
+    let context = try CommandContext(invocation, console, usesKeys: false)
     let reader = try FileReader(invocation.operands[0])
-    return try await context.withStore { store in
+    return try await context.withStore(creates: true) { store in
       var run = ImportRun(context: context, store: store)
       while true {
         let piece = try reader.next()
@@ -28,7 +28,15 @@ enum DeviceImportCommand {
       }
       try run.finish()
       try await run.write(atLeast: 1)
-      console.print("\(run.added) registered, \(run.refreshed) refreshed, \(run.bad) bad rows")
+      if invocation.flag("json") {
+        console.print { object in
+          object.member("registered", run.added)
+          object.member("refreshed", run.refreshed)
+          object.member("bad_rows", run.bad)
+        }
+      } else {
+        console.print("\(run.added) registered, \(run.refreshed) refreshed, \(run.bad) bad rows")
+      }
       if run.added + run.refreshed + run.bad == 0 {
         console.diagnose("the file has no rows")
         return .badData

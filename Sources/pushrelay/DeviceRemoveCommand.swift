@@ -12,12 +12,12 @@ enum DeviceRemoveCommand {
     ],
     examples: ["pushrelay device remove --token 740f4707…bb78ad1b"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console)
+    let context = try CommandContext(invocation, console, usesKeys: false)
     guard let text = invocation.value("token") else { throw invocation.usageError("--token is missing") }
     let device = try DeviceRow(
       token: text, topic: invocation.value("topic"), environment: nil, user: nil, interests: nil, language: nil
     ).registration(context.configuration)
-    return try await context.withStore { store in
+    return try await context.withStore(creates: false) { store in
       let wasThere = try await store.removeDevice(
         topic: device.topic, environment: invocation.value("environment").flatMap(Environment.init(name:)),
         token: device.token)
@@ -25,7 +25,16 @@ enum DeviceRemoveCommand {
         console.diagnose("no device \(device.token.shortened) is registered for \(device.topic)")
         return .badData
       }
-      console.print("removed \(device.token.text) from \(device.topic)")
+      if invocation.flag("json") {
+        console.print { object in
+          object.member("result", "removed")
+          object.member("token", device.token.text)
+          object.member("topic", device.topic)
+          object.member("environment", invocation.value("environment"))
+        }
+      } else {
+        console.print("removed \(device.token.text) from \(device.topic)")
+      }
       return .success
     }
   }

@@ -7,12 +7,20 @@ enum MigrateCommand {
     "migrate", "Brings the store to the schema of this version; creates it when there is none.", options: [.store],
     examples: ["pushrelay migrate"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console)
-    let versions = try StoreFactory.migrate(context.configuration.store)
-    console.print(
-      versions.from == versions.to
-        ? "\(context.configuration.store) has schema \(versions.to) already"
-        : "\(context.configuration.store): schema \(versions.from) → \(versions.to)")
+    let context = try CommandContext(invocation, console, usesKeys: false)
+    let location = context.configuration.store
+    let versions = try StoreFactory.migrate(location)
+    if invocation.flag("json") {
+      console.print { object in
+        object.member("store", location.description)
+        object.member("from", versions.from)
+        object.member("to", versions.to)
+      }
+    } else {
+      console.print(
+        versions.from == versions.to
+          ? "\(location) has schema \(versions.to) already" : "\(location): schema \(versions.from) → \(versions.to)")
+    }
     return .success
   }
 }

@@ -21,13 +21,3 @@ enum Program {
       ProductVersion.current("pushrelay").command,
     ])
 }
-
-extension CommandOption {
-  /// `--store URL`.
-  static let store = value("store", "URL", "queue, registry and receipts: sqlite:PATH (default: sqlite:pushrelay.db)")
-  /// `--topic T`.
-  static let topic = value("topic", "T", "bundle ID, or topic with its suffix (default: the only configured app)")
-  /// `--environment`.
-  static let environment = choice(
-    "environment", ["production", "sandbox"], "APNs environment (default: the configured app's)")
-}

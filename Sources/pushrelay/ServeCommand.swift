@@ -12,9 +12,7 @@ enum ServeCommand {
     Command(
       name, summary,
       options: [
-        .store, .value("host", "HOST:PORT", "another APNs, such as the simulator"),
-        .value("ca", "FILE", "PEM file of an authority to trust beside the system's"),
-        .value("proxy", "URL", "HTTP proxy to reach APNs through: http://USER:PASSWORD@HOST:PORT"),
+        .store, .host, .authorities, .proxy,
       ],
       examples: ["pushrelay \(name) --config /etc/pushrelay/pushrelay.json"]
     ) { invocation, console in

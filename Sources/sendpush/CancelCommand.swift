@@ -1,17 +1,16 @@
 import Composition
-import JSON
 import Operations
 import PushCore
 
 /// `sendpush cancel`: stops what is not handed to a connection yet.
 enum CancelCommand {
   static let command = Command(
-    "cancel", "Cancels a notification: what is not handed to a connection yet is not sent.", options: [.json, .store],
+    "cancel", "Cancels a notification: what is not handed to a connection yet is not sent.", options: [.store],
     operands: [Operand("ID", "the id that enqueue printed")], examples: ["sendpush cancel 891234567890123"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console)
+    let context = try CommandContext(invocation, console, usesKeys: false)
     let id = try NotificationID(operandOf: invocation)
-    return try await context.withStore { store in
+    return try await context.withStore(creates: false) { store in
       let isCanceled = try await store.cancel(id)
       let status = try await StatusWait.status(of: id, in: store)
       guard isCanceled == true else {
@@ -20,16 +19,14 @@ enum CancelCommand {
         ])
       }
       if invocation.flag("json") {
-        var writer = JSONWriter()
-        writer.object {
-          $0.member("id", id.description)
-          $0.member("state", NotificationState.canceled.rawValue)
-          $0.name("counts")
-          status.counts.write(to: &$0)
+        console.print { object in
+          object.member("id", id.description)
+          object.member("state", NotificationState.canceled.rawValue)
+          object.name("counts")
+          status.counts.write(to: &object)
         }
-        console.print(writer.text)
       } else {
-        console.print(status.text(json: false))
+        console.print(status.line)
       }
       return .success
     }

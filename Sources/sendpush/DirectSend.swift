@@ -30,8 +30,9 @@ struct DirectSend {
   private func sharedStore() async throws -> (any Store)? {
     let needsRegistry =
       publication.target.everyone || !publication.target.interests.isEmpty || !publication.target.users.isEmpty
-    if context.hasStore || needsRegistry { return try await context.openStore() }
-    return nil
+    // Whom the registry finds is not found in an empty one.
+    if needsRegistry { return try await context.openStore(creates: false) }
+    return context.hasStore ? try await context.openStore(creates: true) : nil
   }
 
   private func run(_ store: (any Store)?) async throws -> ExitCode {
@@ -66,93 +67,6 @@ struct DirectSend {
   }
 }
 
-/// The credentials of an app as a command without a store sees them: one per environment.
-struct Credentials {
-  let all: [Credential]
-
-  init(app: Configuration.App, topic: String) {
-    all = Environment.allCases.map { environment in
-      Credential(
-        id: CredentialID(Int64(environment.rawValue) + 1), appID: AppID(1), topic: topic, environment: environment,
-        teamID: app.teamID, keyID: app.keyID, heldSince: nil, heldReason: nil)
-    }
-  }
-
-  func id(_ environment: Environment) -> CredentialID { CredentialID(Int64(environment.rawValue) + 1) }
-
-  func environment(of id: CredentialID) -> Environment? { all.first { $0.id == id }?.environment }
-}
-
-/// The devices of a target: those named by their tokens, then those that the registry finds; each once.
-struct DeviceSource {
-  private let publication: Publication
-  private let store: (any Store)?
-  private let credentials: Credentials
-  private var pending: [(environment: Environment, token: DeviceToken)]
-  private var queries: [DeviceQuery]
-  private var after = DeviceID(0)
-  private var seen: Set<String>
-  private var sequence: Int64 = 0
-
-  init(publication: Publication, store: (any Store)?, credentials: Credentials) {
-    self.publication = publication
-    self.store = store
-    self.credentials = credentials
-    let environment = publication.environment ?? publication.defaultEnvironment
-    pending = publication.target.tokens.map { (environment, $0) }
-    seen = Set(publication.target.tokens.map { "\(environment.rawValue)\($0.text)" })
-    var base = DeviceQuery()
-    base.topic = publication.topic
-    base.retired = false
-    let target = publication.target
-    queries = target.interests.map { interest in
-      var query = base
-      query.interest = interest
-      return query
-    }
-    queries += target.users.map { user in
-      var query = base
-      query.user = user
-      return query
-    }
-    if target.everyone { queries = [base] }
-  }
-
-  /// The next devices, of one environment; nil at the end.
-  mutating func next() async throws -> (credential: CredentialID, devices: DeviceWindow)? {
-    while pending.isEmpty, let query = queries.first, let store {
-      let page = try await store.devices(query, after: after, limit: PushBatch.maximumCount)
-      for device in page where isMeant(device) { pending.append((device.environment, device.token)) }
-      if let last = page.last, page.count == PushBatch.maximumCount {
-        after = last.id
-      } else {
-        queries.removeFirst()
-        after = DeviceID(0)
-      }
-    }
-    guard let environment = pending.first?.environment else { return nil }
-    var devices = DeviceWindow()
-    var rest: [(environment: Environment, token: DeviceToken)] = []
-    for device in pending {
-      if device.environment == environment, devices.count < PushBatch.maximumCount {
-        sequence += 1
-        devices.append(
-          id: DeviceID(token: device.token, sequence: sequence), credential: credentials.id(environment),
-          registeredAt: UnixMilliseconds(0), token: device.token.text.utf8)
-      } else {
-        rest.append(device)
-      }
-    }
-    pending = rest
-    return (credentials.id(environment), devices)
-  }
-
-  private mutating func isMeant(_ device: Device) -> Bool {
-    if let environment = publication.environment, environment != device.environment { return false }
-    return seen.insert("\(device.environment.rawValue)\(device.token.text)").inserted
-  }
-}
-
 /// The batches that are with the sender, and what came of them.
 struct OpenSend {
   private let send: DirectSend
@@ -183,11 +97,17 @@ struct OpenSend {
   mutating func submit(_ group: (credential: CredentialID, devices: DeviceWindow)) {
     let id = UInt64(count) + 1
     count += group.devices.count
+    let clocks = send.context.clocks
+    let life = Duration.milliseconds(content.expiresAt.value - clocks.wallTime().value)
+    guard life > .zero else {
+      for index in 0..<group.devices.count { expire((group.credential, group.devices, []), index) }
+      return
+    }
     batches[id] = (group.credential, group.devices, Set(0..<group.devices.count))
     sender.send(
       PushBatch(
         id: id, credential: group.credential, lane: send.publication.lane, content: content, devices: group.devices,
-        notAfter: send.deadline))
+        notAfter: min(send.deadline, clocks.monotonicTime() + life)))
   }
 
   mutating func take(_ answer: PushAnswer) {
@@ -201,12 +121,23 @@ struct OpenSend {
     case .rejected(let reason), .gone(let reason, _), .unfit(let reason): finish(&line, .rejected, reason, .rejected)
     case .held(_, let reason): finish(&line, .rejected, reason, .configuration)
     case .retry(let reason, _): finish(&line, .failed, reason, .temporaryFailure)
+    case .unsent where content.expiresAt <= send.context.clocks.wallTime():
+      expire(batch, Int(answer.index))
     case .unsent(let failure, _):
       line.attempts = 0
       say(failure)
       line.reason = failure.kind == .credential ? "NoProviderToken" : "NotSent"
       finish(&line, .failed, nil, failure.kind == .unreachable ? .unavailable : .temporaryFailure)
     }
+  }
+
+  /// The notification's deadline has passed before the push was sent.
+  private mutating func expire(
+    _ batch: (credential: CredentialID, devices: DeviceWindow, open: Set<Int>), _ index: Int
+  ) {
+    var line = line(batch, index)
+    line.attempts = 0
+    finish(&line, .expired, nil, .rejected)
   }
 
   /// The time is over: what has no answer may have arrived.
@@ -224,7 +155,7 @@ struct OpenSend {
     _ batch: (credential: CredentialID, devices: DeviceWindow, open: Set<Int>), _ index: Int
   ) -> ReceiptLine {
     ReceiptLine(
-      notificationID: nil,
+      notificationID: content.notificationID,
       apnsID: content.headers.apnsID
         ?? APNsID.make(notification: content.notificationID, device: batch.devices.ids[index]),
       topic: content.topic, environment: credentials.environment(of: batch.credential),

@@ -1,5 +1,4 @@
 import Composition
-import JSON
 import Operations
 import PushCore
 
@@ -8,63 +7,67 @@ enum EnqueueCommand {
   static let command = Command(
     "enqueue", "Writes a notification to the relay's queue, durably, and prints its id.",
     groups: [
-      PushOptions.target, PushOptions.app, PushOptions.content, PushOptions.approval, PushOptions.headers,
+      PushOptions.target, PushOptions.queuedApp, PushOptions.content, PushOptions.approval, PushOptions.headers,
       OptionGroup(
         "Mode",
         [
           .flag("dry-run", "shows what would be enqueued; writes nothing"),
-          .flag("wait", "waits until every device has its outcome; ends 0 or 1"),
-          .value("timeout", "DURATION", "how long --wait waits (default: until the notification's deadline)"),
+          .flag("wait", "waits until every device has its outcome; ends 0 or 1"), .waitTimeout,
           .value("idempotency-key", "S", "a repeat with the same key and content enqueues nothing"),
-          .value("send-at", "RFC3339", "not before this time, at most 30 days ahead"),
-          .choice("lane", ["urgent", "normal", "bulk"], "order of service"),
+          .value("send-at", "RFC3339", "not before this time, at most 30 days ahead"), .lane,
         ]),
-      OptionGroup("Where", [.store, .later("api"), .later("api-key")]),
+      OptionGroup(
+        "Where",
+        [.store, .later("api"), .later("api-key")]
+          + ["host", "ca", "proxy"].map { .elsewhere($0, "pushrelay serve, which sends, and to sendpush send") }),
     ],
-    options: [.json],
     examples: [
       "sendpush enqueue --interest news --title 'New issue' --body 'Read it now'",
       "sendpush enqueue --login-approval --email janedoe@pusher.com --hash 7d3c…",
     ]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console)
-    var request = try PushOptions.request(context)
-    request.sendAt = try invocation.time("send-at")
-    request.lane = invocation.value("lane") ?? request.lane
-    let app = context.configuration.apps.isEmpty && request.topic != nil ? nil : try context.app()
-    var publication = try PushOptions.publication(of: request, app: app, context)
-    if let key = invocation.value("idempotency-key") {
-      guard !key.isEmpty, key.utf8.count <= 255 else {
-        throw invocation.usageError("--idempotency-key takes 1 to 255 bytes")
-      }
-      publication.idempotencyKey = IdempotencyKey(scope: 0, key: key, requestHash: Digests.hash(of: publication))
+    var timeout: Duration?
+    var call = try PushCall(invocation, console, usesKeys: false, needsApp: false) { request, faults in
+      request.sendAt = faults.collect { try invocation.time("send-at") } ?? nil
+      timeout = faults.collect { try StatusWait.timeout(invocation) } ?? nil
+      faults.collect { try checkIdempotencyKey(invocation) }
     }
     if invocation.flag("dry-run") {
-      console.print(bytes: Array(DryRun.text(of: publication, app: app, context).utf8))
+      DryRun(call, isQueued: true).print()
       return .success
     }
-    return try await enqueue(publication, context)
+    if let key = invocation.value("idempotency-key") {
+      call.publication.idempotencyKey = IdempotencyKey(
+        scope: 0, key: key, requestHash: Digests.hash(of: call.publication))
+    }
+    return try await enqueue(call.publication, call.context, timeout: timeout)
   }
 
-  private static func enqueue(_ publication: Publication, _ context: CommandContext) async throws -> ExitCode {
+  private static func checkIdempotencyKey(_ invocation: Invocation) throws {
+    if let key = invocation.value("idempotency-key"), !(1...255).contains(key.utf8.count) {
+      throw invocation.usageError("--idempotency-key takes 1 to 255 bytes")
+    }
+  }
+
+  private static func enqueue(
+    _ publication: Publication, _ context: CommandContext, timeout: Duration?
+  ) async throws -> ExitCode {
     let (invocation, console) = (context.invocation, context.console)
-    return try await context.withStore { store in
+    return try await context.withStore(creates: true) { store in
       try await context.bind(store, topics: [publication.topic])
       let id = try await publish(publication, in: store, console)
       let state = try await Self.state(of: id, publication, in: store, context)
       if invocation.flag("json") {
-        var writer = JSONWriter()
-        writer.object {
-          $0.member("id", id.description)
-          $0.member("state", state.rawValue)
+        console.print { object in
+          object.member("id", id.description)
+          object.member("state", state.rawValue)
         }
-        console.print(writer.text)
       } else {
         console.print(id.description)
       }
       console.flush()
       guard invocation.flag("wait") else { return .success }
-      return try await StatusWait(context: context, store: store).exitCode(of: id)
+      return try await StatusWait(context: context, store: store, timeout: timeout).exitCode(of: id)
     }
   }
 
@@ -91,7 +94,7 @@ enum EnqueueCommand {
     case .conflict(let id):
       throw NotificationFaults([
         NotificationFinding(
-          "idempotency-key", "it was used for another notification (\(id)); nothing was enqueued. Choose a new key")
+          "--idempotency-key", "it was used for another notification (\(id)); nothing was enqueued. Choose a new key")
       ])
     }
   }

@@ -1,6 +1,5 @@
 import Composition
 import Operations
-import PushCore
 
 /// The options that say what to push, to whom and how; `send` and `enqueue` share them.
 enum PushOptions {
@@ -13,14 +12,23 @@ enum PushOptions {
       .flag("everyone", "every registered device of the topic"),
     ])
 
-  static let app = OptionGroup(
-    "App (default: from the config file)",
+  /// The app, and what signs for it.
+  static let signingApp = OptionGroup(
+    appTitle,
     [
-      .value("topic", "T", "bundle ID; the suffix of the push type is added"),
-      .choice("environment", ["production", "sandbox"], "which APNs issued the device tokens"),
-      .value("team-id", "T", "team ID, ten characters"), .value("key-id", "K", "key ID, ten characters"),
-      .value("key", "FILE", "the key, AuthKey_<KEYID>.p8"),
+      .topic, .environment, .value("team-id", "T", "team ID, ten characters"),
+      .value("key-id", "K", "key ID, ten characters"), .value("key", "FILE", "the key, AuthKey_<KEYID>.p8"),
     ])
+
+  /// The app alone: the relay signs.
+  static let queuedApp = OptionGroup(
+    appTitle,
+    [.topic, .environment]
+      + ["team-id", "key-id", "key"].map {
+        .elsewhere($0, "sendpush send; pushrelay serve signs with the keys of its config file")
+      })
+
+  private static let appTitle = "App (default: from the config file)"
 
   static let content = OptionGroup(
     "Content",
@@ -53,105 +61,11 @@ enum PushOptions {
       .value("collapse-id", "S", "replaces a notification with the same id; at most 64 bytes"),
       .value("apns-id", "UUID", "apns-id; for one device token only"),
     ])
-
-  /// The request that the options make.
-  /// - Throws: every fault that the options have by themselves.
-  static func request(_ context: CommandContext) throws -> NotificationRequest {
-    let invocation = context.invocation
-    var request = NotificationRequest()
-    request.topic = invocation.value("topic")
-    request.interests = invocation.values("interest")
-    request.users = invocation.values("user")
-    request.tokens = invocation.values("token")
-    request.everyone = invocation.flag("everyone")
-    request.environment = invocation.value("environment")
-    request.pushType = invocation.value("push-type")
-    request.priority = try invocation.integer("priority", in: 0...10)
-    request.expiresIn = try invocation.duration("expires-in")
-    request.expiration = try expiration(invocation)
-    request.collapseID = invocation.value("collapse-id")
-    request.apnsID = invocation.value("apns-id")
-    try setPayload(&request, invocation)
-    return request
-  }
-
-  /// The checked notification; what is legal and yet probably not meant is said on standard error.
-  static func publication(
-    of request: NotificationRequest, app: Configuration.App?, _ context: CommandContext
-  ) throws -> Publication {
-    let defaults = NotificationDefaults(
-      topic: app?.topic, environment: app.map { Environment($0.environment) } ?? .production)
-    let (publication, warnings) = try request.publication(now: context.clocks.wallTime(), defaults: defaults)
-    for warning in warnings { context.console.diagnose("warning: \(warning)") }
-    return publication
-  }
-
-  private static func expiration(_ invocation: Invocation) throws -> Int64? {
-    guard let text = invocation.value("expiration") else { return nil }
-    guard let seconds = Int64(text) else {
-      throw NotificationFaults([
-        NotificationFinding("expiration", "it must be whole UNIX seconds, or 0; for a span use --expires-in")
-      ])
-    }
-    return seconds
-  }
-
-  private static func setPayload(_ request: inout NotificationRequest, _ invocation: Invocation) throws {
-    let builder = try payloadBuilder(invocation)
-    if invocation.flag("login-approval") {
-      guard let email = invocation.value("email"), let hash = invocation.value("hash") else {
-        throw invocation.usageError("--login-approval needs --email and --hash")
-      }
-      var others = builder
-      others.title = nil
-      others.body = nil
-      guard others.isEmpty, invocation.value("payload") == nil else {
-        throw invocation.usageError(
-          "--login-approval makes the payload; beside it only --title and --body may be given")
-      }
-      let approval = LoginApproval(email: email, hash: hash, title: builder.title, body: builder.body)
-      try approval.fill(&request, sha256: Digests.sha256)
-      return
-    }
-    for option in ["email", "hash"] where invocation.value(option) != nil {
-      throw invocation.usageError("--\(option) goes with --login-approval")
-    }
-    if let source = invocation.value("payload") {
-      guard builder.isEmpty else {
-        throw invocation.usageError("--payload is the whole payload; leave the other content options away")
-      }
-      request.payload = try payload(source)
-    } else if !builder.isEmpty {
-      request.payload = try builder.build()
-    }
-  }
-
-  private static func payloadBuilder(_ invocation: Invocation) throws -> PayloadBuilder {
-    var builder = PayloadBuilder()
-    builder.title = invocation.value("title")
-    builder.subtitle = invocation.value("subtitle")
-    builder.body = invocation.value("body")
-    builder.badge = try invocation.integer("badge", in: 0...Int64(Int32.max))
-    builder.sound = invocation.value("sound")
-    builder.category = invocation.value("category")
-    builder.threadID = invocation.value("thread-id")
-    builder.interruptionLevel = invocation.value("interruption-level")
-    builder.data = invocation.values("data")
-    return builder
-  }
-
-  /// The bytes that `--payload` names: given, in a file, or on standard input.
-  private static func payload(_ source: String) throws -> [UInt8] {
-    let limit = 1 << 20
-    if source == "-" { return try Files.readStandardInput(limit: limit) }
-    if source.hasPrefix("@") { return try Files.read(String(source.dropFirst()), limit: limit) }
-    return Array(source.utf8)
-  }
 }
 
 extension CommandOption {
-  /// `--store URL`.
-  static let store = value("store", "URL", "queue, registry and receipts: sqlite:PATH (default: sqlite:pushrelay.db)")
+  /// `--lane`.
+  static let lane = choice("lane", ["urgent", "normal", "bulk"], "order of service")
   /// `--show-tokens`.
   static let showTokens = flag("show-tokens", "shows whole device tokens instead of their ends")
 }

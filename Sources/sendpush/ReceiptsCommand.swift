@@ -12,26 +12,28 @@ enum ReceiptsCommand {
     options: [
       .choice(
         "outcome", ["accepted", "rejected", "expired", "canceled", "failed", "skipped", "pending"], "only this outcome"),
-      .json, .flag("csv", "prints CSV with a header row"), .showTokens, .store,
+      .flag("csv", "prints CSV with a header row"), .showTokens, .store,
     ],
     operands: [Operand("ID", "the id that enqueue printed")],
     examples: ["sendpush receipts 891234567890123 --outcome rejected"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console)
+    let context = try CommandContext(invocation, console, usesKeys: false)
     let id = try NotificationID(operandOf: invocation)
     if invocation.flag("json"), invocation.flag("csv") {
       throw invocation.usageError("give either --json or --csv")
     }
     let form: ReceiptForm = invocation.flag("json") ? .json : invocation.flag("csv") ? .csv : .text
-    return try await context.withStore { store in
+    return try await context.withStore(creates: false) { store in
       let status = try await StatusWait.status(of: id, in: store)
+      // Chosen by its sender; all others follow from notification and device.
+      let apnsID = try await store.notification(id)?.headers.apnsID
       let printer = ReceiptPrinter(form: form, showsTokens: invocation.flag("show-tokens"), console: console)
       printer.begin()
       var after: DeviceID? = DeviceID(0)
       while let start = after, !console.outputEnded {
         let page = try await store.receipts(
           id, outcome: invocation.value("outcome").flatMap(Outcome.init(name:)), after: start, limit: pageSize)
-        for receipt in page.receipts { printer.print(ReceiptLine(receipt, of: status)) }
+        for receipt in page.receipts { printer.print(ReceiptLine(receipt, of: status, apnsID: apnsID)) }
         after = page.next
       }
       return .success
@@ -41,10 +43,12 @@ enum ReceiptsCommand {
 
 extension ReceiptLine {
   /// The line of a stored receipt.
-  init(_ receipt: Receipt, of status: NotificationStatus) {
+  ///
+  /// - Parameter apnsID: the apns-id, when the sender of the notification chose it.
+  init(_ receipt: Receipt, of status: NotificationStatus, apnsID: String?) {
     self.init(
       notificationID: status.id,
-      apnsID: APNsID.make(notification: status.id, device: receipt.deviceID), topic: status.topic,
+      apnsID: apnsID ?? APNsID.make(notification: status.id, device: receipt.deviceID), topic: status.topic,
       environment: receipt.environment, token: receipt.token, outcome: receipt.outcome,
       status: receipt.status == 0 ? nil : receipt.status,
       reason: ReasonTable.text(of: receipt.reason, stored: receipt.storedReason), at: receipt.at,

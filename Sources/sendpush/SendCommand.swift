@@ -8,43 +8,37 @@ enum SendCommand {
   static let command = Command(
     "send", "Delivers a push at once, past the queue, and prints one receipt per device.",
     groups: [
-      PushOptions.target, PushOptions.app, PushOptions.content, PushOptions.approval, PushOptions.headers,
+      PushOptions.target, PushOptions.signingApp, PushOptions.content, PushOptions.approval, PushOptions.headers,
       OptionGroup(
         "Mode",
         [
           .flag("dry-run", "shows the exact request, the provider token masked; sends nothing"),
-          .value("timeout", "DURATION", "how long everything may take (default: 30s)"),
-        ]),
-      OptionGroup(
-        "Where",
-        [
-          .value("host", "HOST:PORT", "another APNs, such as the simulator"),
-          .value("ca", "FILE", "PEM file of an authority to trust beside the system's"),
-          .value("proxy", "URL", "HTTP proxy to reach APNs through: http://USER:PASSWORD@HOST:PORT"), .store,
-          .later("api"),
-          .later("api-key"),
-        ]),
+          .flag("wait", "changes nothing: it always waits"),
+          .value("timeout", "DURATION", "how long everything may take (default: 30s)"), .lane,
+        ] + ["idempotency-key", "send-at"].map { .elsewhere($0, "sendpush enqueue") }),
+      OptionGroup("Where", [.host, .authorities, .proxy, .store, .later("api"), .later("api-key")]),
     ],
-    options: [.json, .showTokens],
+    options: [.showTokens],
     examples: [
       "sendpush send --token 740f4707…bb78ad1b --title Hello --body World",
       "sendpush send --token 740f4707…bb78ad1b --payload @payload.json --dry-run",
     ]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console)
-    let request = try PushOptions.request(context)
-    let app = try context.app()
-    let publication = try PushOptions.publication(of: request, app: app, context)
-    if invocation.flag("dry-run") {
-      console.print(bytes: Array(DryRun.text(of: publication, app: app, context).utf8))
+    var timeout: Duration?
+    let isDryRun = invocation.flag("dry-run")
+    let call = try PushCall(invocation, console, usesKeys: !isDryRun, needsApp: true) { _, faults in
+      timeout = faults.collect { try invocation.duration("timeout") } ?? nil
+    }
+    guard !isDryRun, let app = call.app else {
+      DryRun(call, isQueued: false).print()
       return .success
     }
-    let timeout = try invocation.duration("timeout") ?? .seconds(30)
+    let context = call.context
     let printer = ReceiptPrinter(
       form: invocation.flag("json") ? .json : .text, showsTokens: invocation.flag("show-tokens"), console: console)
     return try await DirectSend(
-      context: context, app: app, publication: publication, deadline: context.clocks.monotonicTime() + timeout,
-      printer: printer
+      context: context, app: app, publication: call.publication,
+      deadline: context.clocks.monotonicTime() + (timeout ?? .seconds(30)), printer: printer
     ).run()
   }
 }

@@ -8,59 +8,29 @@ enum StatusCommand {
   static let command = Command(
     "status", "Shows a notification's state and how many devices have which outcome.",
     options: [
-      .flag("wait", "waits until every device has its outcome; ends 0 when all are accepted, else 1"),
-      .value("timeout", "DURATION", "how long --wait waits (default: until the notification's deadline)"), .json,
+      .flag("wait", "waits until every device has its outcome; ends 0 when all are accepted, else 1"), .waitTimeout,
       .store,
     ],
     operands: [Operand("ID", "the id that enqueue printed")],
     examples: ["sendpush status 891234567890123 --wait --timeout 30s"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console)
+    let context = try CommandContext(invocation, console, usesKeys: false)
     let id = try NotificationID(operandOf: invocation)
-    return try await context.withStore { store in
+    let timeout = try StatusWait.timeout(invocation)
+    return try await context.withStore(creates: false) { store in
       if invocation.flag("wait") {
-        return try await StatusWait(context: context, store: store).exitCode(of: id, printsStatus: true)
+        return try await StatusWait(context: context, store: store, timeout: timeout).exitCode(
+          of: id, printsStatus: true)
       }
-      console.print(try await StatusWait.status(of: id, in: store).text(json: invocation.flag("json")))
+      let status = try await StatusWait.status(of: id, in: store)
+      if invocation.flag("json") {
+        console.print(object: status.write)
+      } else {
+        console.print(status.line)
+        if let story = try await Standing(status, in: store).story { console.print("  \(story)") }
+      }
       return .success
     }
-  }
-}
-
-/// Waits for a notification to become final.
-struct StatusWait {
-  let context: CommandContext
-  let store: any Store
-
-  static func status(of id: NotificationID, in store: any Store) async throws -> NotificationStatus {
-    guard let status = try await store.status(id) else {
-      throw NotificationFaults([
-        NotificationFinding(
-          "id", "there is no notification \(id) in this store; is --store the one it was enqueued to?")
-      ])
-    }
-    return status
-  }
-
-  /// 0 when every device accepted, 1 when one did not, 75 when the time is over first.
-  func exitCode(of id: NotificationID, printsStatus: Bool = false) async throws -> ExitCode {
-    let clocks = context.clocks
-    let limit = try context.invocation.duration("timeout").map { clocks.monotonicTime() + $0 } ?? .distantFuture
-    var status = try await Self.status(of: id, in: store)
-    while !status.state.isFinal, clocks.monotonicTime() < limit {
-      await clocks.sleep(until: min(limit, clocks.monotonicTime() + .milliseconds(50)))
-      status = try await Self.status(of: id, in: store)
-    }
-    if printsStatus { context.console.print(status.text(json: context.invocation.flag("json"))) }
-    guard status.state.isFinal else {
-      context.console.diagnose(
-        "the time is over and the notification is still \(status.state.rawValue); it goes on by itself")
-      return .temporaryFailure
-    }
-    let counts = status.counts
-    let isGood =
-      status.state == .done && counts.rejected + counts.expired + counts.failed + counts.canceled == 0
-    return isGood ? .success : .rejected
   }
 }
 
@@ -76,10 +46,8 @@ extension NotificationID {
 }
 
 extension NotificationStatus {
-  /// The status for people, or as one JSON object.
-  func text(json: Bool) -> String { json ? self.json : lines }
-
-  private var lines: String {
+  /// The status in a line for people.
+  var line: String {
     let sums = [
       ("accepted", counts.accepted), ("rejected", counts.rejected), ("expired", counts.expired),
       ("canceled", counts.canceled), ("failed", counts.failed), ("skipped", counts.skipped),
@@ -90,13 +58,8 @@ extension NotificationStatus {
     return "\(id)  \(state.rawValue)  \(detail)"
   }
 
-  private var json: String {
-    var writer = JSONWriter()
-    writer.object { write(to: &$0) }
-    return writer.text
-  }
-
-  private func write(to writer: inout JSONWriter) {
+  /// The members of its JSON object.
+  func write(to writer: inout JSONWriter) {
     writer.member("id", id.description)
     writer.member("state", state.rawValue)
     writer.member("topic", topic)

@@ -172,6 +172,43 @@ struct QueueTests {
         || devices[1]["interests"]?.array?.count == 2)
   }
 
+  @Test("while a device is tried again, the status tells the last reason")
+  func lastReason() async throws {
+    let folder = try TemporaryDirectory()
+    let script = try folder.write(#"{ "rules": [{ "do": { "reason": "TooManyRequests" } }] }"#, to: "busy.json")
+    let site = try await Site(simulatorOptions: ["--script", script])
+
+    let (status, waited) = try await site.whileServing { _ in
+      let id = try await site.sendpush("enqueue", "--token", Site.token(1), "--title", "Hello").lines[0]
+      try await eventually("the receipt is written") {
+        try await site.sendpush("receipts", id).output.contains("TooManyRequests")
+      }
+      return (
+        try await site.sendpush("status", id), try await site.sendpush("status", id, "--wait", "--timeout", "10ms")
+      )
+    }
+
+    #expect(status.output.contains("the last reason is TooManyRequests"), "\(status.text)")
+    #expect(waited.status == 75 && waited.errorOutput.contains("goes on by itself"), "\(waited.text)")
+    #expect(waited.errorOutput.contains("TooManyRequests"), "\(waited.text)")
+  }
+
+  @Test("an apns-id that was chosen is the one that APNs got and the receipt shows")
+  func chosenID() async throws {
+    let site = try await Site()
+    let chosen = "123e4567-e89b-12d3-a456-4266554400a0"
+
+    let receipt = try await site.whileServing { _ in
+      let id = try await site.sendpush(
+        "enqueue", "--token", Site.token(1), "--title", "Hello", "--apns-id", chosen, "--wait", "--timeout", "30s"
+      ).lines[0]
+      return try await site.sendpush("receipts", id, "--json").json()[0]
+    }
+
+    #expect(receipt["apns_id"]?.string == chosen)
+    #expect(try site.requests().map { $0["headers"]?["apns-id"]?.string } == [chosen])
+  }
+
   @Test("what this version does not have is refused in those words")
   func notInThisVersion() async throws {
     let site = try await Site()
@@ -180,6 +217,6 @@ struct QueueTests {
       #expect(result.status == 64 && result.errorOutput.contains("not in this version"), "\(result.text)")
     }
     let store = try await site.sendpush("status", "1", "--store", "postgresql://localhost/x")
-    #expect(store.status == 78 && store.errorOutput.contains("not in this version"), "\(store.text)")
+    #expect(store.status == 64 && store.errorOutput.contains("not in this version"), "\(store.text)")
   }
 }

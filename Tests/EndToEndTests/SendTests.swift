@@ -1,6 +1,8 @@
 import Foundation
 import Glibc
 import JSON
+import PushCore
+import StoreSQLite
 import Support
 import Testing
 
@@ -29,6 +31,45 @@ struct SendTests {
       ])
     #expect(receipt["device_token"]?.string == Site.token(7))
     #expect(receipt["status"]?.integer == 200 && receipt["outcome"]?.string == "accepted")
+  }
+
+  @Test("the notification id of a receipt is the collapse id that APNs got")
+  func notificationID() async throws {
+    let site = try await Site()
+
+    let receipt = try #require(try await send(site, "--json").json().first)
+
+    #expect(receipt["notification_id"]?.string?.isEmpty == false)
+    #expect(try site.requests().first?["headers"]?["apns-collapse-id"]?.string == receipt["notification_id"]?.string)
+  }
+
+  @Test("a push whose deadline is past is not sent: expired, no attempt, exit 1")
+  func expired() async throws {
+    let site = try await Site()
+
+    let result = try await send(site, "--json", "--expiration", "1600000000")
+
+    #expect(result.status == 1, "\(result.text)")
+    let receipt = try #require(try result.json().first)
+    #expect(receipt["outcome"]?.string == "expired" && receipt["attempts"]?.integer == 0)
+    #expect(try site.requests().isEmpty)
+  }
+
+  @Test("a push to a user reaches the devices whose user was proved, and no others")
+  func verifiedUsers() async throws {
+    let site = try await Site()
+    _ = try await site.pushrelay("device", "add", "--token", Site.token(1), "--user", "jane")
+    let store = try await SQLiteStore.open(site.directory.path(of: "relay.db"))
+    _ = try await store.register([
+      DeviceRegistration(
+        topic: Site.topic, environment: .production, token: DeviceToken(stored: Site.token(2)), user: .set("jane"))
+    ])
+    await store.close()
+
+    let result = try await site.sendpush("send", "--user", "jane", "--title", "Hello", "--json", "--show-tokens")
+
+    #expect(result.status == 0, "\(result.text)")
+    #expect(try result.json().map { $0["device_token"]?.string } == [Site.token(1)])
   }
 
   @Test("a wrong port: 69, and the message says that nothing listens there")

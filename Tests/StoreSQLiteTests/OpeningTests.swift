@@ -26,6 +26,21 @@ import Testing
     }
   }
 
+  @Test("A reader of a store that is not there is told so, and nothing is made")
+  func createsNothing() async throws {
+    let directory = try TemporaryDirectory()
+    let path = directory.path(of: "relay.db")
+    var options = SQLiteStore.Options()
+    options.creates = false
+
+    let error = try await #require(throws: StoreError.self) { _ = try await SQLiteStore.open(path, options: options) }
+
+    #expect(error.code == .unavailable && error.description.contains("there is no store at \(path)"))
+    #expect(try FileManager.default.contentsOfDirectory(atPath: directory.path).isEmpty)
+    await (try await SQLiteStore.open(path)).close()
+    await (try await SQLiteStore.open(path, options: options)).close()
+  }
+
   @Test("A new file is brought from version 0 to the present one, once")
   func migratesNewFile() throws {
     let directory = try TemporaryDirectory()

@@ -12,7 +12,7 @@ public final class LogRecorder: ByteSink {
 
   /// A logger that writes to this recorder everything from `level` on.
   public func logger(
-    level: LogLevel = .trace, format: LogFormat = .text, clocks: any Clocks = SystemClocks()
+    level: LogLevel = .debug, format: LogFormat = .text, clocks: any Clocks = SystemClocks()
   ) -> Logger {
     Logger(level: level, format: format, clocks: clocks, sink: self)
   }

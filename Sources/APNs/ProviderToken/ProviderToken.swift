@@ -5,8 +5,10 @@ import PushCore
 /// The JWT that stands in `authorization: bearer …` (Apple, "Establishing a token-based connection to APNs"; RFC 7515,
 /// RFC 7519).
 ///
-/// A secret: whoever has it can push to every device of the team for an hour. `description` masks it.
-public struct ProviderToken: Sendable, Hashable, CustomStringConvertible {
+/// A secret: whoever has it can push to every device of the team for an hour. Every way to print it shows its age alone.
+public struct ProviderToken: Sendable, Hashable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
   /// The compact form.
   public let jwt: String
   /// `iat`, UNIX seconds.
@@ -47,4 +49,8 @@ public struct ProviderToken: Sendable, Hashable, CustomStringConvertible {
 
   /// Its age only; safe to show anyone.
   public var description: String { "provider token issued at \(issuedAt)" }
+  /// Its age only.
+  public var debugDescription: String { description }
+  /// A mirror that shows nothing, for `dump` and test output.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }

@@ -1,3 +1,4 @@
+import JSON
 import Operations
 import PushCore
 
@@ -53,6 +54,21 @@ public struct RequestPreview: Sendable, Equatable {
     lines += headers.map { "\($0.name): \($0.value)" }
     lines += ["", String(decoding: body, as: UTF8.self), "", "body: \(body.count) bytes"]
     return lines.joined(separator: "\n") + "\n"
+  }
+
+  /// Writes the members of one JSON object; `body` is the payload as it is, on one line.
+  public func write(to writer: inout JSONWriter) {
+    writer.member("method", method)
+    writer.member("host", host)
+    writer.member("path", path)
+    writer.name("headers")
+    writer.object { object in
+      for header in headers { object.member(header.name, header.value) }
+    }
+    writer.name("body")
+    // JSON has line ends only between its tokens, where a space means the same.
+    writer.raw(body.map { $0 == UInt8(ascii: "\n") || $0 == UInt8(ascii: "\r") ? UInt8(ascii: " ") : $0 })
+    writer.member("body_bytes", body.count)
   }
 
   /// Whether both print the same.

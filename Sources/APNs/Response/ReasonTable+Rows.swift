@@ -3,6 +3,9 @@ extension ReasonTable {
     "This is a fault of pushrelay: please report it with the notification's id."
   private static let channel = "Live Activity channels are not in this version."
 
+  // A receipt of the queue and an answer to a push sent at once have the same words: they tell what is wrong and what to do, and
+  // nothing of what the queue does.
+
   /// Every reason known (Apple, "Handling notification responses from APNs" and "Sending channel requests to APNs").
   /// The place of a row, from 1, is its number in stored receipts: rows are only ever appended.
   static let rows: [Reason] = [
@@ -23,7 +26,7 @@ extension ReasonTable {
     Reason(400, "BadRequestPayload", .drop, channel),
     Reason(
       400, "BadTopic", .holdApp,
-      "APNs does not know such a topic; correct it to the app's bundle id, then resume the app."),
+      "APNs does not know such a topic; correct it to the app's bundle id."),
     Reason(400, "CannotCreateChannelConfig", .holdApp, channel),
     Reason(400, "ChannelNotRegistered", .holdApp, channel),
     Reason(
@@ -33,10 +36,10 @@ extension ReasonTable {
     Reason(400, "DuplicateHeaders", .drop, report),
     Reason(
       400, "FeatureNotEnabled", .holdApp,
-      "The app lacks the broadcast capability; switch it on in the Apple developer account, then resume the app."
+      "The app lacks the broadcast capability; switch it on in the Apple developer account."
     ),
     Reason(
-      400, "IdleTimeout", .reconnect, "APNs closed an idle connection; the push is sent again."),
+      400, "IdleTimeout", .reconnect, "APNs closed an idle connection; try again."),
     Reason(
       400, "InvalidPushType", .drop,
       "The push type does not fit the topic; leave --push-type away or use the topic that belongs to it."
@@ -48,7 +51,7 @@ extension ReasonTable {
     Reason(400, "PayloadEmpty", .drop, "The payload is empty; give one."),
     Reason(
       400, "TopicDisallowed", .holdApp,
-      "The key may not push to this topic; check that topic and team id belong together and the key covers the app, then resume the app."
+      "The key may not push to this topic; check that topic and team id belong together and the key covers the app."
     ),
     Reason(
       403, "BadCertificate", .holdKey,
@@ -81,7 +84,7 @@ extension ReasonTable {
     Reason(403, "TopicMismatch", .holdApp, channel),
     Reason(
       403, "UnrelatedKeyIdInToken", .ownConnection,
-      "The key does not go together with one used before; check that no proxy joins connections, then resume the app."
+      "The key does not go together with one used before; check that no proxy joins connections."
     ),
     Reason(404, "BadPath", .drop, "The host does not know APNs' paths; check that it is APNs."),
     Reason(405, "MethodNotAllowed", .drop, "The host does not take POST; check that it is APNs."),
@@ -90,7 +93,7 @@ extension ReasonTable {
       "The device token has expired; the app gets a new one at its next start."),
     Reason(
       410, "Unregistered", .gone,
-      "The app was removed or the device token replaced; the device is retired."),
+      "The app was removed or the device token replaced; an app that is there gets its token at its next start."),
     Reason(
       413, "PayloadTooLarge", .drop, "The payload is over 4096 bytes (5120 for voip); shorten it."),
     Reason(
@@ -100,9 +103,9 @@ extension ReasonTable {
     Reason(
       429, "TooManyRequests", .waitDevice,
       "The device gets too many pushes; send fewer, or give them one collapse id."),
-    Reason(500, "InternalServerError", .wait, "APNs has a problem; the push is sent again later."),
-    Reason(503, "Service Unavailable", .wait, "APNs has a problem; the push is sent again later."),
-    Reason(503, "ServiceUnavailable", .wait, "APNs has a problem; the push is sent again later."),
-    Reason(503, "Shutdown", .reconnect, "APNs closed the connection; the push is sent again."),
+    Reason(500, "InternalServerError", .wait, "APNs has a problem; try again later."),
+    Reason(503, "Service Unavailable", .wait, "APNs has a problem; try again later."),
+    Reason(503, "ServiceUnavailable", .wait, "APNs has a problem; try again later."),
+    Reason(503, "Shutdown", .reconnect, "APNs closed the connection; try again."),
   ]
 }

@@ -28,9 +28,9 @@ public enum ReasonTable {
       "The device was retired after an earlier push; the app brings it back when it registers again."
     case .held: "The app or its key is paused; see `pushrelay app status`."
     case .connectionLost:
-      "The connection broke before the answer; the push may have arrived, and is sent again with the same apns-id."
+      "The connection broke before the answer: the push may have arrived."
     case .timeout:
-      "APNs did not answer in time; the push may have arrived, and is sent again with the same apns-id."
+      "APNs did not answer in time: the push may have arrived."
     default: nil
     }
   }

@@ -28,13 +28,23 @@ public struct DeviceRow: Sendable {
     self.language = language
   }
 
-  /// Why a description cannot be registered; ends a program with 65.
+  /// Why a description cannot be registered.
   public struct Fault: ExitCodeProviding, CustomStringConvertible {
     /// What is wrong and what to do.
     public let description: String
+    /// 65; 78 when the settings have no such app.
+    public let exitCode: ExitCode
 
-    /// 65.
-    public var exitCode: ExitCode { .badData }
+    init(_ description: String) {
+      self.description = description
+      exitCode = .badData
+    }
+
+    /// What is wrong with the choice of an app.
+    init(_ error: ConfigurationError) {
+      description = error.findings.map(\.advice).joined(separator: "; ")
+      exitCode = error.exitCode
+    }
   }
 
   /// Checks everything and makes a registration of it.
@@ -43,15 +53,15 @@ public struct DeviceRow: Sendable {
     do {
       deviceToken = try DeviceToken(parsing: token)
     } catch {
-      throw Fault(description: "\(error)")
+      throw Fault("\(error)")
     }
     let topic = try checkedTopic(configuration)
-    if let user, let fault = NotificationLimits.fault(inUserID: user) { throw Fault(description: "user: \(fault)") }
+    if let user, let fault = NotificationLimits.fault(inUserID: user) { throw Fault("user: \(fault)") }
     for interest in interests ?? [] {
-      if let fault = InterestName.fault(in: interest) { throw Fault(description: "interest: \(fault)") }
+      if let fault = InterestName.fault(in: interest) { throw Fault("interest: \(fault)") }
     }
     if let language, !Self.isLanguage(language) {
-      throw Fault(description: "the language is no tag such as de or pt-BR")
+      throw Fault("the language is no tag such as de or pt-BR")
     }
     return DeviceRegistration(
       topic: topic, environment: try checkedEnvironment(configuration.app(for: topic)), token: deviceToken,
@@ -61,26 +71,23 @@ public struct DeviceRow: Sendable {
 
   private func checkedTopic(_ configuration: Configuration) throws(Fault) -> String {
     if let topic {
-      if let fault = Topic.fault(in: topic) { throw Fault(description: fault) }
+      if let fault = TopicText.fault(in: topic) { throw Fault(fault) }
       guard configuration.apps.isEmpty || configuration.app(for: topic) != nil else {
-        let known = configuration.apps.map(\.topic).joined(separator: ", ")
-        throw Fault(description: "no app has the topic \(topic); configured are \(known)")
+        throw Fault(configuration.unknownTopic(topic))
       }
       return topic
     }
-    switch configuration.apps.count {
-    case 0: throw Fault(description: "there is no topic; give --topic, or a config file with an app")
-    case 1: return configuration.apps[0].topic
-    default:
-      let known = configuration.apps.map(\.topic).joined(separator: ", ")
-      throw Fault(description: "several apps are configured; choose a topic: \(known)")
+    do {
+      return try configuration.onlyApp.topic
+    } catch {
+      throw Fault(error)
     }
   }
 
   private func checkedEnvironment(_ app: Configuration.App?) throws(Fault) -> Environment {
     guard let environment else { return app.map { Environment($0.environment) } ?? .production }
     guard let known = Environment(name: environment) else {
-      throw Fault(description: "the environment must be production or sandbox")
+      throw Fault("the environment must be production or sandbox")
     }
     return known
   }

@@ -26,26 +26,29 @@ public struct KeyRing: Sendable {
   }
 
   private static func load(_ app: Configuration.App) throws(ConfigurationFinding) -> ProviderKey {
-    let place: String
-    let bytes: [UInt8]
-    switch app.key {
-    case .file(let path):
-      place = path
-      do {
-        bytes = try Files.read(path, limit: 64 << 10)
-      } catch {
-        throw ConfigurationFinding(
-          .error, place: path, "the key cannot be read: \(error.reason)",
-          exitCode: error.isNotAllowed ? .notAllowed : .configuration)
-      }
-    case .text(let secret, let variable):
-      place = "environment \(variable)"
-      bytes = Array(secret.reveal().utf8)
-    }
-    do {
-      return ProviderKey(teamID: app.teamID, keyID: app.keyID, privateKey: try ES256PrivateKey(pem: bytes))
+    do throws(PrivateKeyError) {
+      return ProviderKey(teamID: app.teamID, keyID: app.keyID, privateKey: try ES256PrivateKey(pem: try bytes(app.key)))
     } catch {
-      throw ConfigurationFinding(.error, place: place, error.message, remedy: error.remedy)
+      throw ConfigurationFinding(
+        .error, place: place(app.key), error.message, remedy: error.remedy,
+        exitCode: error.code == .fileForbidden ? .notAllowed : .configuration)
+    }
+  }
+
+  private static func bytes(_ key: Configuration.KeyLocation?) throws(PrivateKeyError) -> [UInt8] {
+    switch key {
+    case .file(let path): try KeyFile(path: path).bytes
+    case .text(let secret, _): Array(secret.reveal().utf8)
+    // Settings that were read without keys: whatever they hold, it is no key.
+    case nil: []
+    }
+  }
+
+  private static func place(_ key: Configuration.KeyLocation?) -> String {
+    switch key {
+    case .file(let path): path
+    case .text(_, let variable): "environment \(variable)"
+    case nil: ""
     }
   }
 }

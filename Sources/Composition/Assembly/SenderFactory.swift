@@ -9,7 +9,7 @@ extension CommandContext {
   ) throws -> APNsSender {
     // Something of the time must be left to say why there was no connection.
     try sender(
-      keys: KeyRing(apps), tokens: tokens, connectTimeout: min(.seconds(10), timeout * 0.8),
+      keys: KeyRing(apps), tokens: tokens, connectTimeout: min(.seconds(10), timeout * 0.6),
       requestTimeout: min(configuration.apns.requestTimeout, timeout))
   }
 
@@ -21,6 +21,8 @@ extension CommandContext {
     if let requestTimeout { settings.requestTimeout = requestTimeout }
     if let connectTimeout { settings.connectTimeout = connectTimeout }
     if let log { settings.onEvent = log.note }
+    let findings = configuration.authorityFindings
+    guard findings.isEmpty else { throw ConfigurationError(findings) }
     return try APNsSender(
       configuration: settings, apps: keys.apps, tokens: ProviderTokens(store: tokens, clocks: clocks), clocks: clocks)
   }
@@ -41,12 +43,7 @@ extension CommandContext {
 
   /// Whether the store was named in the settings, or lies in its default place.
   public var hasStore: Bool {
-    if configuration.source(of: "store") != .standard { return true }
-    switch configuration.store {
-    case .sqlite(let path):
-      // Any failure to look means that there is none to share with.
-      return (try? Files.status(of: path)) != nil
-    }
+    configuration.source(of: "store") != .standard || StoreFactory.exists(configuration.store)
   }
 }
 

@@ -4,9 +4,9 @@ import StoreSQLite
 
 /// Chooses the store by the setting alone.
 public enum StoreFactory {
-  /// Opens it.
+  /// Opens it and brings it to the schema of this version.
   ///
-  /// - Parameter creates: whether a store that is not there is created; else that is an error.
+  /// - Parameter creates: whether it is made when there is none.
   public static func open(
     _ location: StoreLocation, clocks: any Clocks, logger: Logger? = nil, creates: Bool = true
   ) async throws(StoreError) -> any Store {
@@ -25,6 +25,29 @@ public enum StoreFactory {
         }
       }
       return try await SQLiteStore.open(path, options: options, clocks: clocks)
+    }
+  }
+
+  /// Whether there is one.
+  public static func exists(_ location: StoreLocation) -> Bool {
+    switch location {
+    // Any failure to look means that there is none to read from.
+    case .sqlite(let path): (try? Files.status(of: path)) != nil
+    }
+  }
+
+  /// Why one cannot be made where there is none; nil when it can.
+  public static func creationFault(_ location: StoreLocation) -> String? {
+    switch location {
+    case .sqlite(let path):
+      let folder = Files.folder(of: path).isEmpty ? "." : Files.folder(of: path)
+      do {
+        let status = try Files.status(of: folder)
+        guard status.isDirectory else { return "'\(folder)' is no folder" }
+        return status.isWritable ? nil : "this user may not make files in '\(folder)'"
+      } catch {
+        return error.description
+      }
     }
   }
 

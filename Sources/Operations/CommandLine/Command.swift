@@ -67,6 +67,14 @@ public struct Command: Sendable {
   /// Every option of the command, `--help` among them.
   var options: [CommandOption] { groups.flatMap(\.options) + [.help] }
 
+  /// The options, with their dashes, of the commands below it.
+  var optionNamesBelow: Set<String> {
+    commands.reduce(into: []) { names, command in
+      names.formUnion(command.options.filter(\.isAvailable).map { "--\($0.name)" })
+      names.formUnion(command.optionNamesBelow)
+    }
+  }
+
   /// The option of that name.
   func option(_ name: String) -> CommandOption? { options.first { $0.name == name } }
 }

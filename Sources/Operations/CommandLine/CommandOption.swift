@@ -16,12 +16,25 @@ public struct CommandOption: Sendable {
   public let help: String
   /// Whether it may be given more than once.
   public let isRepeatable: Bool
-  /// Whether this version has it; what it does not have is listed nowhere and refused by name.
-  public let isAvailable: Bool
+  /// Whether it can be given; what cannot is listed nowhere and refused by name.
+  let place: Place
+
+  /// Where an option can be given.
+  enum Place: Sendable, Equatable {
+    /// Here.
+    case here
+    /// In a later version.
+    case later
+    /// With another command: what is said of it in messages.
+    case elsewhere(String)
+  }
+
+  /// Whether it can be given.
+  var isAvailable: Bool { place == .here }
 
   /// An option that takes nothing.
   public static func flag(_ name: String, _ help: String) -> CommandOption {
-    CommandOption(name: name, form: .flag, help: help, isRepeatable: false, isAvailable: true)
+    CommandOption(name: name, form: .flag, help: help, isRepeatable: false, place: .here)
   }
 
   /// An option that takes a value, as `--name value` or `--name=value`.
@@ -30,19 +43,24 @@ public struct CommandOption: Sendable {
   ) -> CommandOption {
     CommandOption(
       name: name, form: .value(placeholder: placeholder, choices: []), help: help, isRepeatable: repeatable,
-      isAvailable: true)
+      place: .here)
   }
 
   /// An option that takes one of a few words.
   public static func choice(_ name: String, _ choices: [String], _ help: String) -> CommandOption {
     CommandOption(
       name: name, form: .value(placeholder: choices.joined(separator: "|"), choices: choices), help: help,
-      isRepeatable: false, isAvailable: true)
+      isRepeatable: false, place: .here)
   }
 
   /// An option that this version does not have yet: not listed, and refused with those words.
   public static func later(_ name: String) -> CommandOption {
-    CommandOption(name: name, form: .flag, help: "", isRepeatable: false, isAvailable: false)
+    CommandOption(name: name, form: .flag, help: "", isRepeatable: false, place: .later)
+  }
+
+  /// An option that another command takes, which users may look for here: not listed, and refused with the name of its owner.
+  public static func elsewhere(_ name: String, _ owner: String) -> CommandOption {
+    CommandOption(name: name, form: .flag, help: "", isRepeatable: false, place: .elsewhere(owner))
   }
 
   /// `--config FILE`.
@@ -52,7 +70,7 @@ public struct CommandOption: Sendable {
   public static let json = flag("json", "prints JSON for programs")
   /// `--log-level LEVEL`.
   public static let logLevel = choice(
-    "log-level", ["error", "warning", "info", "debug", "trace"], "least severe events to log")
+    "log-level", ["error", "warning", "info", "debug"], "least severe events to log")
   /// `--log-format text|json`.
   public static let logFormat = choice("log-format", ["text", "json"], "form of the log lines on standard error")
   /// `--help`, which every command has.
@@ -61,7 +79,7 @@ public struct CommandOption: Sendable {
   static let version = flag("version", "prints the version")
 
   /// What every command takes unless it says otherwise.
-  public static let common: [CommandOption] = [configuration, logLevel, logFormat]
+  public static let common: [CommandOption] = [json, configuration, logLevel, logFormat]
 
   /// The name and its placeholder as on the help page.
   var synopsis: String {

@@ -59,9 +59,7 @@ private struct CommandParser {
         "a command is missing: \(command.commands.filter(\.isAvailable).map(\.name).joined(separator: ", "))")
     }
     if word == "--help" || word == "-h" { return .help(HelpText.page(for: command, path: path)) }
-    if word.hasPrefix("-") {
-      throw failure("the command comes first, \(shown(optionName(word))) after it")
-    }
+    if word.hasPrefix("-") { throw misplaced(optionName(word)) }
     guard let next = command.commands.first(where: { $0.name == word }) else {
       throw failure(
         "unknown command \(shown(word))\(nearest(to: word, in: command.commands.filter(\.isAvailable).map(\.name)))")
@@ -74,13 +72,25 @@ private struct CommandParser {
     return nil
   }
 
+  /// An option stands where a command should.
+  private func misplaced(_ name: String) -> UsageError {
+    let known = command.optionNamesBelow
+    if known.contains(name) { return failure("the command comes first, \(shown(name)) after it") }
+    let here = ["--help"] + (path.count == 1 ? ["--version"] : [])
+    return failure("unknown option \(shown(name))\(nearest(to: name, in: here + known.sorted()))")
+  }
+
   private mutating func option(_ argument: String) throws(UsageError) {
     let name = optionName(argument)
     guard argument.hasPrefix("--"), let option = command.option(String(name.dropFirst(2))) else {
       let known = command.options.filter(\.isAvailable).map { "--\($0.name)" }
       throw failure("unknown option \(shown(name))\(nearest(to: name, in: known))")
     }
-    guard option.isAvailable else { throw failure("the option '\(name)' is not in this version") }
+    switch option.place {
+    case .here: break
+    case .later: throw failure("the option '\(name)' is not in this version")
+    case .elsewhere(let owner): throw failure("the option '\(name)' belongs to \(owner)")
+    }
     let attached = argument.utf8.firstIndex(of: UInt8(ascii: "=")).map { equals in
       String(argument[argument.utf8.index(after: equals)...])
     }

@@ -1,3 +1,5 @@
+import JSON
+
 /// The two sides of a program's output: results on standard output, everything else on standard error.
 ///
 /// Output is buffered and flushed at the end, when the buffer is full, and after each line on a terminal. When the reader of
@@ -14,24 +16,13 @@ public final class Console: Sendable {
   private let state: Lock<State> = Lock(State())
   private let output: any ByteSink
   private let diagnostics: any ByteSink
-  /// The environment variables of the process.
-  public let environment: ProcessEnvironment
-  /// Whether colors may be used on standard output: a terminal, and `NO_COLOR` not set (https://no-color.org).
-  public let usesColor: Bool
-  /// Whether progress may be shown on standard error: a terminal, and `NO_COLOR` not set.
-  public let showsProgress: Bool
 
   /// A console on the process's own standard output and standard error unless given others.
   public init(
-    environment: ProcessEnvironment, output: any ByteSink = DescriptorSink.standardOutput,
-    diagnostics: any ByteSink = DescriptorSink.standardError
+    output: any ByteSink = DescriptorSink.standardOutput, diagnostics: any ByteSink = DescriptorSink.standardError
   ) {
     self.output = output
     self.diagnostics = diagnostics
-    self.environment = environment
-    let isPlain = environment["NO_COLOR"] != nil || environment["TERM"] == "dumb"
-    usesColor = output.isTerminal && !isPlain
-    showsProgress = diagnostics.isTerminal && !isPlain
   }
 
   /// Whether nobody takes results any more, so that a command that makes many can stop.
@@ -39,6 +30,13 @@ public final class Console: Sendable {
 
   /// Adds a line of results.
   public func print(_ line: String) { print(bytes: Array(line.utf8) + [UInt8(ascii: "\n")]) }
+
+  /// Adds a line with one JSON object.
+  public func print(object members: (inout JSONWriter) -> Void) {
+    var writer = JSONWriter()
+    writer.object(members)
+    print(writer.text)
+  }
 
   /// Adds results as they are.
   public func print(bytes: [UInt8]) {

@@ -20,6 +20,12 @@ public struct Invocation: Sendable {
   /// The words that called the command, such as `pushrelay device add`.
   public var name: String { path.joined(separator: " ") }
 
+  /// Whether the command's table has an option that can be given.
+  public func takes(_ name: String) -> Bool { command.option(name)?.isAvailable ?? false }
+
+  /// Whether the option, flag or not, was given.
+  public func isGiven(_ name: String) -> Bool { given[name] != nil }
+
   /// Whether the flag was given.
   public func flag(_ name: String) -> Bool {
     precondition(form(of: name) == .flag, "--\(name) is no flag of '\(self.name)'")

@@ -34,18 +34,34 @@ struct AppDraft {
   let source: Configuration.Source
   /// What was said.
   var fields: [AppField: Field] = [:]
+  /// Fields that something was found about already: they are not reported as missing too.
+  private var faulty: Set<AppField> = []
+
+  init(name: String, source: Configuration.Source) {
+    self.name = name
+    self.source = source
+  }
+
+  /// Notes that a field was given and cannot be used, under its own name or a misspelled one.
+  mutating func markFaulty(_ field: AppField?) {
+    if let field { faulty.insert(field) }
+  }
 
   /// Checks everything that was said and makes the app of it; `nil` when a fault was found.
   ///
-  /// - Parameter variables: the environment, for `PUSHRELAY_KEY_<KEYID>`.
-  func app(_ variables: ProcessEnvironment, _ findings: inout [ConfigurationFinding]) -> Configuration.App? {
+  /// - Parameters:
+  ///   - variables: the environment, for `PUSHRELAY_KEY_<KEYID>`.
+  ///   - usesKeys: whether the key is looked for.
+  func app(
+    _ variables: ProcessEnvironment, usesKeys: Bool, _ findings: inout [ConfigurationFinding]
+  ) -> Configuration.App? {
     let topic = checked(.topic, &findings, AppRules.topic)
     let environment = fields[.environment] == nil ? .production : checked(.environment, &findings, AppRules.environment)
     let teamID = checked(.teamID, &findings, AppRules.identifier)
     let keyID = checked(.keyID, &findings, AppRules.identifier)
-    let key = keyID.flatMap { keyLocation($0, variables, &findings) }
-    guard let topic, let environment, let teamID, let keyID, let key else { return nil }
-    warn(teamID: teamID, keyID: keyID, key: key, &findings)
+    let key = usesKeys ? keyLocation(keyID, variables, &findings) : nil
+    guard faulty.isEmpty, let topic, let environment, let teamID, let keyID, key != nil || !usesKeys else { return nil }
+    if let key { warn(teamID: teamID, keyID: keyID, key: key, &findings) }
     return Configuration.App(topic: topic, environment: environment, teamID: teamID, keyID: keyID, key: key)
   }
 
@@ -53,9 +69,11 @@ struct AppDraft {
     _ field: AppField, _ findings: inout [ConfigurationFinding], _ rule: (String) throws(SettingFault) -> Value
   ) -> Value? {
     guard let given = fields[field] else {
-      add(
-        .error, field, SettingFault("is missing", remedy: "an app needs topic, team_id, key_id and key_file"), &findings
-      )
+      let needed =
+        name.isEmpty
+        ? "give --topic, --team-id, --key-id and --key, or a config file"
+        : "an app needs topic, team_id, key_id and key_file"
+      addMissing(field, remedy: needed, &findings)
       return nil
     }
     do {
@@ -66,11 +84,11 @@ struct AppDraft {
     }
   }
 
-  /// An option beats the environment, which beats the file.
+  /// An option beats the environment, which beats the file. Without a key ID, which is reported elsewhere, only the file is looked at.
   private func keyLocation(
-    _ keyID: String, _ variables: ProcessEnvironment, _ findings: inout [ConfigurationFinding]
+    _ keyID: String?, _ variables: ProcessEnvironment, _ findings: inout [ConfigurationFinding]
   ) -> Configuration.KeyLocation? {
-    let variable = Settings.keyVariablePrefix + keyID
+    let variable = Settings.keyVariablePrefix + (keyID ?? "<KEYID>")
     var isFlag = false
     if case .flag = fields[.keyFile]?.source { isFlag = true }
     if !isFlag, let text = variables[variable] {
@@ -84,8 +102,7 @@ struct AppDraft {
       return .text(SecretText(text), variable: variable)
     }
     guard let file = fields[.keyFile] else {
-      let remedy = "name the .p8 file, or set \(variable) to its text"
-      add(.error, .keyFile, SettingFault("is missing", remedy: remedy), &findings)
+      addMissing(.keyFile, remedy: "name the .p8 file, or set \(variable) to its text", &findings)
       return nil
     }
     do {
@@ -132,8 +149,11 @@ struct AppDraft {
     let source = fields[field]?.source ?? source
     findings.append(
       ConfigurationFinding(
-        severity, place: source == .standard ? "" : source.description,
-        setting: name.isEmpty ? "--\(field.flag)" : "\(name).\(field.rawValue)", fault.message, remedy: fault.remedy,
-        exitCode: fault.exitCode))
+        severity, from: source, setting: name.isEmpty ? "--\(field.flag)" : "\(name).\(field.rawValue)", fault))
+  }
+
+  private func addMissing(_ field: AppField, remedy: String, _ findings: inout [ConfigurationFinding]) {
+    guard !faulty.contains(field) else { return }
+    add(.error, field, SettingFault("is missing", remedy: remedy), &findings)
   }
 }

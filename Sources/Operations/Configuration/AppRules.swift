@@ -3,17 +3,7 @@ enum AppRules {
   /// A bundle id, or another topic of Apple's: letters, digits, dots and dashes.
   static func topic(_ text: String) throws(SettingFault) -> String {
     let topic = trimmed(text)
-    let isTopic = topic.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"), UInt8(ascii: "_"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "."):
-        true
-      default: false
-      }
-    }
-    guard !topic.isEmpty, topic.utf8.count <= 255, isTopic else {
-      throw SettingFault("must be a bundle id, not \(shown(topic))", remedy: "write it like com.example.app")
-    }
+    if let fault = TopicText.fault(in: topic) { throw SettingFault("is \(shown(topic)): \(fault)") }
     return topic
   }
 
@@ -48,7 +38,7 @@ enum AppRules {
         "holds key text where a path should be", remedy: "name the .p8 file, or put the text into \(variable)")
     }
     let path = Files.resolve(text, in: folder)
-    try checkReadable(path)
+    try checkReadable(path, seenFrom: folder)
     return path
   }
 

@@ -18,12 +18,17 @@ public struct AppSelection: Sendable {
   /// What a command that has these options was given.
   public init(_ invocation: Invocation) {
     given = [:]
-    for field in AppField.allCases where invocation.command.option(field.flag) != nil {
+    for field in AppField.allCases where invocation.takes(field.flag) {
       given[field] = invocation.value(field.flag)
     }
   }
 
   fileprivate var topic: String? { given[.topic] }
+
+  /// The environment that is given; the command's table takes no other word.
+  fileprivate var environment: Configuration.Environment? {
+    given[.environment].flatMap(Configuration.Environment.init)
+  }
 
   /// Whether anything about a credential is given.
   fileprivate var saysCredential: Bool { given[.teamID] != nil || given[.keyID] != nil || given[.keyFile] != nil }
@@ -49,15 +54,18 @@ extension Configuration {
   /// A topic that extends a configured one, such as its `.voip`, gives that app with its own topic.
   /// - Throws: ``ConfigurationError``: 78 when nothing tells the credential, 64 when several apps are possible.
   public func app(
-    for selection: AppSelection, environment variables: ProcessEnvironment
+    for selection: AppSelection, environment variables: ProcessEnvironment, usesKeys: Bool = true
   ) throws(ConfigurationError) -> SelectedApp {
+    let base = try baseApp(for: selection)
+    // What the settings say was checked, and warned of, when they were read.
+    if let base, !selection.saysCredential { return SelectedApp(app: base.with(selection.environment), warnings: []) }
     var draft = AppDraft(name: "", source: .standard)
-    if let base = try baseApp(for: selection) { draft.fields = base.fields }
+    if let base { draft.fields = base.fields }
     let kept = draft.fields[.topic]
     draft.fields.merge(selection.fields) { $1 }
     if let kept { draft.fields[.topic] = kept }
     var findings: [ConfigurationFinding] = []
-    let app = draft.app(variables, &findings)
+    let app = draft.app(variables, usesKeys: usesKeys, &findings)
     guard let app else { throw ConfigurationError(findings.filter { $0.severity == .error }) }
     return SelectedApp(app: app, warnings: findings)
   }
@@ -65,33 +73,53 @@ extension Configuration {
   private func baseApp(for selection: AppSelection) throws(ConfigurationError) -> App? {
     if let topic = selection.topic.map(AppRules.trimmed) {
       if let app = app(for: topic) { return app }
-      guard apps.isEmpty || selection.saysCredential else {
-        throw ConfigurationError([
-          ConfigurationFinding(
-            .error, "no app has the topic \(shown(topic))",
-            remedy: "configured are \(apps.map(\.topic).joined(separator: ", "))")
-        ])
-      }
+      guard apps.isEmpty || selection.saysCredential else { throw unknownTopic(topic) }
       return nil
     }
-    if apps.count > 1 {
+    if apps.isEmpty, selection.saysCredential { return nil }
+    return try onlyApp
+  }
+}
+
+extension Configuration {
+  /// The app when nothing chooses one.
+  /// - Throws: ``ConfigurationError``: 64 when there are several, 78 when there is none.
+  public var onlyApp: App {
+    get throws(ConfigurationError) {
+      if let app = apps.first, apps.count == 1 { return app }
       throw ConfigurationError([
-        ConfigurationFinding(
-          .error, "several apps are configured",
-          remedy: "choose one with --topic: \(apps.map(\.topic).joined(separator: ", "))",
-          exitCode: .usage)
+        apps.isEmpty
+          ? ConfigurationFinding(
+            .error, "no app is configured",
+            remedy:
+              "name one with --topic (to sign, with --team-id, --key-id and --key too), or in a config file (\(file ?? "none was found"))"
+          )
+          : ConfigurationFinding(
+            .error, "several apps are configured",
+            remedy: "choose one with --topic: \(apps.map(\.topic).joined(separator: ", "))", exitCode: .usage)
       ])
     }
-    if let app = apps.first { return app }
-    throw ConfigurationError([
+  }
+
+  /// The error, 78, for a topic that no configured app has.
+  public func unknownTopic(_ topic: String) -> ConfigurationError {
+    ConfigurationError([
       ConfigurationFinding(
-        .error, "no app is configured",
-        remedy: "give --topic, --team-id, --key-id and --key, or a config file with apps (\(file ?? "none was found"))")
+        .error, "no app has the topic \(shown(topic))",
+        remedy: apps.isEmpty
+          ? "none is configured; write it into the config file"
+          : "configured are \(apps.map(\.topic).joined(separator: ", "))")
     ])
   }
 }
 
 extension Configuration.App {
+  /// The app with another environment, if one is given.
+  fileprivate func with(_ environment: Configuration.Environment?) -> Configuration.App {
+    Configuration.App(
+      topic: topic, environment: environment ?? self.environment, teamID: teamID, keyID: keyID, key: key)
+  }
+
   fileprivate var fields: [AppField: AppDraft.Field] {
     func field(_ text: String) -> AppDraft.Field { AppDraft.Field(text: text, source: .standard) }
     var fields: [AppField: AppDraft.Field] = [

@@ -22,6 +22,14 @@ public struct Configuration: Sendable, Equatable {
       case .flag(let name): "flag --\(name)"
       }
     }
+
+    /// The code of a program that was given an unusable value there.
+    var exitCodeOfFault: ExitCode {
+      switch self {
+      case .standard, .file, .environment: .configuration
+      case .flag: .usage
+      }
+    }
   }
 
   /// Which of Apple's two services a device token belongs to.
@@ -50,11 +58,11 @@ public struct Configuration: Sendable, Equatable {
     public let teamID: String
     /// The key ID: ten capital letters and digits.
     public let keyID: String
-    /// Where its private key is.
-    public let key: KeyLocation
+    /// Where its private key is; `nil` when it was not looked for: a command that never signs needs no key.
+    public let key: KeyLocation?
 
     /// An app whose parts keep the rules of the settings.
-    public init(topic: String, environment: Environment, teamID: String, keyID: String, key: KeyLocation) {
+    public init(topic: String, environment: Environment, teamID: String, keyID: String, key: KeyLocation?) {
       self.topic = topic
       self.environment = environment
       self.teamID = teamID
@@ -83,14 +91,6 @@ public struct Configuration: Sendable, Equatable {
     public internal(set) var requestTimeout = Duration.seconds(20)
     /// How long a connection is quiet before a PING.
     public internal(set) var pingInterval = Duration.seconds(60)
-
-    /// The service of an environment.
-    public func host(for environment: Environment) -> HostPort {
-      switch environment {
-      case .production: production
-      case .sandbox: sandbox
-      }
-    }
 
     /// The proxy that a host is reached through; nil = directly.
     /// - Throws: ``ConfigurationError`` when the environment names one for it that cannot be used: a push must not silently
@@ -150,15 +150,6 @@ public struct Configuration: Sendable, Equatable {
 
   /// The app that a topic belongs to: its own, or the one whose topic it extends (`.voip`, `.push-type.liveactivity` …).
   public func app(for topic: String) -> App? {
-    if let app = apps.first(where: { $0.topic == topic }) { return app }
-    return apps.first { app in
-      Self.topicSuffixes.contains { topic == app.topic + $0 } || topic.hasPrefix(app.topic + ".push-type.")
-    }
+    apps.first { $0.topic == topic } ?? apps.first { TopicText.belongs(topic, to: $0.topic) }
   }
-
-  /// What Apple appends to a bundle id for other push types.
-  /// (https://developer.apple.com/documentation/usernotifications/sending-notification-requests-to-apns)
-  private static let topicSuffixes = [
-    ".voip", ".voip-ptt", ".complication", ".pushkit.fileprovider", ".location-query",
-  ]
 }

@@ -59,24 +59,23 @@ struct ConfigurationFileReader {
 
   private func readApp(_ app: AppDraft, _ members: [JSONMember], _ draft: inout ConfigurationDraft) {
     var app = app
-    var isWhole = true
     for member in unique(members, app.name, &draft) {
       let name = "\(app.name).\(member.name)"
       let source = source(member.nameRange.lowerBound)
       guard let field = AppField(rawValue: member.name) else {
-        draft.add(.error, from: source, name, unknown(member.name, among: AppField.allCases.map(\.rawValue)))
-        isWhole = false
+        let names = AppField.allCases.map(\.rawValue)
+        draft.add(.error, from: source, name, unknown(member.name, among: names))
+        app.markFaulty(NearestName.nearest(to: member.name, in: names).flatMap(AppField.init))
         continue
       }
       guard let text = member.value.string else {
         draft.add(.error, from: source, name, SettingFault("must be a string, not \(member.value.kindName)"))
-        isWhole = false
+        app.markFaulty(field)
         continue
       }
       app.fields[field] = AppDraft.Field(text: text, source: source, folder: folder)
     }
-    // A field that was misspelled or of the wrong type must not be reported as missing too.
-    guard isWhole, let made = app.app(draft.variables, &draft.findings) else { return }
+    guard let made = app.app(draft.variables, usesKeys: draft.usesKeys, &draft.findings) else { return }
     if let twin = draft.configuration.apps.firstIndex(where: { $0.topic == made.topic }) {
       draft.add(
         .error, from: app.fields[.topic]?.source, "\(app.name).topic",
@@ -85,6 +84,9 @@ struct ConfigurationFileReader {
           remedy: "one app for each topic; devices of either environment belong to it"))
       return
     }
+    let place = "\(Settings.apps)[\(draft.configuration.apps.count)]"
+    for (field, given) in app.fields { draft.configuration.sources["\(place).\(field.rawValue)"] = given.source }
+    if case .text(_, let variable) = made.key { draft.configuration.sources["\(place).key"] = .environment(variable) }
     draft.configuration.apps.append(made)
   }
 

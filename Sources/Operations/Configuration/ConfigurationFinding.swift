@@ -6,6 +6,8 @@ public struct ConfigurationFinding: Error, Sendable, Equatable, CustomStringConv
     case error
     /// It works, but is probably not what was meant.
     case warning
+    /// It is as it should be, and good to know.
+    case note
   }
 
   /// How bad it is.
@@ -20,6 +22,15 @@ public struct ConfigurationFinding: Error, Sendable, Equatable, CustomStringConv
   public let remedy: String
   /// The code of a program that cannot go on because of it.
   public let exitCode: ExitCode
+
+  /// A fault of a value where it was given.
+  init(
+    _ severity: Severity, from source: Configuration.Source, setting: String = "", _ fault: SettingFault
+  ) {
+    self.init(
+      severity, place: source == .standard ? "" : source.description, setting: setting, fault.message,
+      remedy: fault.remedy, exitCode: fault.exitCode ?? source.exitCodeOfFault)
+  }
 
   /// A finding.
   public init(
@@ -36,9 +47,14 @@ public struct ConfigurationFinding: Error, Sendable, Equatable, CustomStringConv
 
   /// One line: place, severity, setting, what is wrong; what to do. Holds no secret and no control characters.
   public var description: String {
-    let subject = setting.isEmpty ? message : "\(setting) \(message)"
-    let text = "\(severity.rawValue): \(subject)\(remedy.isEmpty ? "" : "; \(remedy)")"
+    let text = "\(severity.rawValue): \(advice)"
     return PrintableText.escaped(place.isEmpty ? text : "\(place): \(text)")
+  }
+
+  /// What is wrong and what to do, without place and severity.
+  public var advice: String {
+    let subject = setting.isEmpty ? message : "\(setting) \(message)"
+    return PrintableText.escaped(remedy.isEmpty ? subject : "\(subject); \(remedy)")
   }
 }
 
@@ -63,11 +79,12 @@ public struct SettingFault: Error, Sendable, Equatable {
   public let message: String
   /// What to do.
   public let remedy: String
-  /// The code of a program that cannot go on because of it.
-  public let exitCode: ExitCode
+  /// The code of a program that cannot go on because of it; `nil` = by where the value was given, 64 on the command line and 78
+  /// elsewhere.
+  let exitCode: ExitCode?
 
   /// A fault.
-  public init(_ message: String, remedy: String = "", exitCode: ExitCode = .configuration) {
+  public init(_ message: String, remedy: String = "", exitCode: ExitCode? = nil) {
     self.message = message
     self.remedy = remedy
     self.exitCode = exitCode

@@ -7,25 +7,29 @@ public struct ConfigurationLoader: Sendable {
 
   private let flags: [String: String]
   private let variables: ProcessEnvironment
+  private let usesKeys: Bool
 
   /// A loader for options by their names, such as `config`, `store` and `log-level`; names that set nothing are passed over.
-  public init(flags: [String: String] = [:], environment: ProcessEnvironment) {
+  ///
+  /// - Parameter usesKeys: whether the apps' keys are looked for; a command that never signs must work without them.
+  public init(flags: [String: String] = [:], environment: ProcessEnvironment, usesKeys: Bool = true) {
     self.flags = flags
     variables = environment
+    self.usesKeys = usesKeys
   }
 
   /// A loader for the options of a command that was called.
-  public init(_ invocation: Invocation, environment: ProcessEnvironment) {
+  public init(_ invocation: Invocation, environment: ProcessEnvironment, usesKeys: Bool = true) {
     var flags: [String: String] = [:]
-    for name in ["config"] + Settings.all.compactMap(\.flag) where invocation.command.option(name) != nil {
+    for name in ["config"] + Settings.all.compactMap(\.flag) where invocation.takes(name) {
       flags[name] = invocation.value(name)
     }
-    self.init(flags: flags, environment: environment)
+    self.init(flags: flags, environment: environment, usesKeys: usesKeys)
   }
 
   /// Reads everything and reports all faults together.
   public func load() -> ConfigurationReport {
-    var draft = ConfigurationDraft(variables: variables)
+    var draft = ConfigurationDraft(variables: variables, usesKeys: usesKeys)
     if let path = findFile(&draft) { read(path, &draft) }
     for setting in Settings.all {
       guard let variable = setting.variable, let text = variables[variable] else { continue }
@@ -66,7 +70,7 @@ public struct ConfigurationLoader: Sendable {
     let candidates = named.map { [$0.path] } ?? Settings.defaultFiles
     for path in candidates {
       do {
-        try checkReadable(path)
+        try checkReadable(path, seenFrom: "")
         return path
       } catch {
         if named == nil, isAbsent(path) { continue }
@@ -151,6 +155,7 @@ public struct ConfigurationReport: Sendable {
 /// The settings while they are read.
 struct ConfigurationDraft {
   let variables: ProcessEnvironment
+  let usesKeys: Bool
   var configuration = Configuration()
   var findings: [ConfigurationFinding] = []
 
@@ -159,7 +164,11 @@ struct ConfigurationDraft {
       try setting.apply(value, folder, &configuration)
       configuration.sources[setting.name] = source
     } catch {
-      add(.error, from: source, setting.name, error)
+      // An option is its own name, and may set two settings: its fault is one.
+      var name = setting.name
+      if case .flag = source { name = "" }
+      let finding = ConfigurationFinding(.error, from: source, setting: name, error)
+      if !findings.contains(finding) { findings.append(finding) }
     }
   }
 
@@ -167,9 +176,6 @@ struct ConfigurationDraft {
     _ severity: ConfigurationFinding.Severity, from source: Configuration.Source?, _ setting: String,
     _ fault: SettingFault
   ) {
-    findings.append(
-      ConfigurationFinding(
-        severity, place: source?.description ?? "", setting: setting, fault.message, remedy: fault.remedy,
-        exitCode: fault.exitCode))
+    findings.append(ConfigurationFinding(severity, from: source ?? .standard, setting: setting, fault))
   }
 }

@@ -22,12 +22,12 @@ public struct EffectiveSettings: Sendable {
       setting.write(configuration, &writer)
       return Row(name: setting.name, json: writer.text, source: configuration.source(of: setting.name).description)
     }
-    let source = configuration.source(of: Settings.apps).description
     for (index, app) in configuration.apps.enumerated() {
       for (field, text) in app.shownFields {
+        let name = "\(Settings.apps)[\(index)].\(field)"
         var writer = JSONWriter()
         writer.string(text)
-        rows.append(Row(name: "\(Settings.apps)[\(index)].\(field)", json: writer.text, source: source))
+        rows.append(Row(name: name, json: writer.text, source: configuration.source(of: name).description))
       }
     }
     self.rows = rows
@@ -79,6 +79,7 @@ extension Configuration.App {
     switch key {
     case .file(let path): fields.append((AppField.keyFile.rawValue, path))
     case .text(let secret, let variable): fields.append(("key", "\(secret) (\(variable))"))
+    case nil: break
     }
     return fields
   }

@@ -92,7 +92,7 @@ extension SettingForm where Value == String? {
         throw SettingFault("must be a path or null, not \(value.shown)")
       }
       let path = Files.resolve(text, in: folder)
-      try checkReadable(path)
+      try checkReadable(path, seenFrom: folder)
       return path
     }, write: { $1.string($0) })
 }
@@ -110,7 +110,9 @@ extension SettingForm where Value == ProxyLocation? {
 }
 
 /// Checks that a file can be read, without reading it.
-func checkReadable(_ path: String) throws(SettingFault) {
+///
+/// - Parameter folder: what a relative path is seen from; empty for the working directory.
+func checkReadable(_ path: String, seenFrom folder: String) throws(SettingFault) {
   let status: FileStatus
   do {
     status = try Files.status(of: path)
@@ -118,10 +120,19 @@ func checkReadable(_ path: String) throws(SettingFault) {
     throw SettingFault(
       error.isNotFound
         ? "names '\(path)', which does not exist" : "names '\(path)', which cannot be read: \(error.reason)",
-      remedy: "check the path; a relative one is seen from the config file's folder",
+      remedy: "check the path; a relative one is seen from "
+        + (folder.isEmpty ? "the working directory" : "the config file's folder"),
       exitCode: error.isNotAllowed ? .notAllowed : .configuration)
   }
-  if status.isDirectory { throw SettingFault("names '\(path)', which is a folder", remedy: "name the file in it") }
+  if status.isDirectory {
+    throw SettingFault(
+      "names '\(path)', which is a folder", remedy: "name the file in it", exitCode: .configuration)
+  }
+  if !status.isRegular {
+    throw SettingFault(
+      "names '\(path)', which is no regular file but a pipe, socket or device", remedy: "name a file",
+      exitCode: .configuration)
+  }
   if !status.isReadable {
     throw SettingFault(
       "names '\(path)', which this user may not read", remedy: "give the file to the user that runs this",

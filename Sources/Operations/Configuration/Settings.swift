@@ -1,7 +1,7 @@
 /// The table of settings: the one list from which reading, checking, printing and help are made.
 ///
 /// Defaults are the first values of ``Configuration``'s properties. `apps` is an array with a table of its own
-/// (`AppSettings.swift`).
+/// (`AppDraft.swift`).
 enum Settings {
   static let all: [Setting] = [
     Setting(

@@ -15,6 +15,8 @@ public final class FileReader {
     ownsDescriptor = path != "-"
     descriptor = ownsDescriptor ? unsafe open(path, O_RDONLY | O_CLOEXEC) : STDIN_FILENO
     if descriptor < 0 { throw .last("open", path) }
+    // Known here already, before anything is made for what the file holds.
+    if ownsDescriptor, try Files.status(of: path).isDirectory { throw SystemError("read", path, code: EISDIR) }
   }
 
   deinit {

@@ -7,8 +7,12 @@ public struct FileStatus: Sendable, Equatable {
   public let mode: UInt32
   /// Whether it is a folder.
   public let isDirectory: Bool
+  /// Whether it is a file with bytes of its own: no folder, pipe or device.
+  public let isRegular: Bool
   /// Whether this process may read it.
   public let isReadable: Bool
+  /// Whether this process may write it; of a folder: make files in it.
+  public let isWritable: Bool
 
   /// Whether anybody but the owner has any permission.
   public var isOpenToOthers: Bool { mode & 0o077 != 0 }
@@ -23,15 +27,23 @@ public enum Files {
     guard unsafe stat(path, &status) == 0 else { throw .last("read", path) }
     return FileStatus(
       mode: UInt32(status.st_mode) & 0o7777, isDirectory: status.st_mode & S_IFMT == S_IFDIR,
-      isReadable: unsafe access(path, R_OK) == 0)
+      isRegular: status.st_mode & S_IFMT == S_IFREG, isReadable: unsafe access(path, R_OK) == 0,
+      isWritable: unsafe access(path, W_OK) == 0)
   }
 
-  /// Reads a file or pipe of at most `limit` bytes.
+  /// Reads a regular file of at most `limit` bytes. A pipe or device, which could be waited for without end, is refused.
   /// - Throws: ``SystemError``; a larger file is `EFBIG`.
   public static func read(_ path: String, limit: Int) throws(SystemError) -> [UInt8] {
-    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC)
+    let descriptor = unsafe open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
     guard descriptor >= 0 else { throw .last("read", path) }
     defer { close(descriptor) }
+    var status = stat()
+    guard unsafe fstat(descriptor, &status) == 0 else { throw .last("read", path) }
+    switch status.st_mode & S_IFMT {
+    case S_IFREG: break
+    case S_IFDIR: throw SystemError("read", path, code: EISDIR)
+    default: throw .noRegularFile("read", path)
+    }
     return try read(descriptor, named: path, limit: limit)
   }
 

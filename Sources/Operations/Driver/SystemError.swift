@@ -9,12 +9,24 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   public let subject: String
   /// `errno`.
   public let code: Int32
+  /// Better words than the system's for the code, if there are any.
+  private let words: String?
 
   /// A failure with its `errno`.
   public init(_ operation: String, _ subject: String = "", code: Int32) {
+    self.init(operation, subject, code: code, words: nil)
+  }
+
+  private init(_ operation: String, _ subject: String, code: Int32, words: String?) {
     self.operation = operation
     self.subject = subject
     self.code = code
+    self.words = words
+  }
+
+  /// A pipe, socket or device where a file should be.
+  static func noRegularFile(_ operation: String, _ subject: String) -> SystemError {
+    SystemError(operation, subject, code: EINVAL, words: "it is no regular file but a pipe, socket or device")
   }
 
   /// A failure with the calling thread's `errno`, to be made right after the call.
@@ -31,8 +43,9 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
   /// Whether the disk or a quota is full.
   public var isFull: Bool { code == ENOSPC || code == EDQUOT }
 
-  /// The system's sentence for the code.
+  /// What is wrong: the system's sentence for the code, unless there is a better one.
   public var reason: String {
+    if let words { return words }
     var buffer = [CChar](repeating: 0, count: 128)
     guard unsafe strerror_r(code, &buffer, buffer.count) == 0 else { return "error \(code)" }
     let text = buffer.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
@@ -46,9 +59,12 @@ public struct SystemError: Error, Sendable, Equatable, CustomStringConvertible {
 }
 
 extension SystemError: ExitCodeProviding {
-  /// 77 when permission is lacking, 65 when a file is missing, 75 for the rest: a full disk, a busy system.
+  /// 77 when permission is lacking, 65 when a file is missing, too large or none, 75 for the rest: a full disk, a busy system.
   public var exitCode: ExitCode {
-    if isNotAllowed { return .notAllowed }
-    return isNotFound ? .badData : .temporaryFailure
+    switch code {
+    case EACCES, EPERM: .notAllowed
+    case ENOENT, ENOTDIR, EISDIR, EFBIG, EINVAL: .badData
+    default: .temporaryFailure
+    }
   }
 }

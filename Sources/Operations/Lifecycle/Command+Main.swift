@@ -1,12 +1,13 @@
 extension Command {
   /// Runs the program whose table this is: the one statement of a root's `main.swift`.
   ///
-  /// Signals are blocked first, while no other thread exists. Help, version and usage errors are answered without starting
+  /// Closed standard streams are opened and signals are blocked first, while no other thread exists. Help, version and usage errors are answered without starting
   /// the concurrency runtime. An action runs on the global executor while the main thread waits for signals; when it is
   /// done, output is flushed and the process ends with its code.
   public func main(version: ProductVersion) -> Never {
+    StandardStreams.open()
     Signals.block()
-    let console = Console(environment: .current())
+    let console = Console()
     switch request(console) {
     case .version:
       console.print(version.text)
@@ -23,10 +24,9 @@ extension Command {
 
   private func request(_ console: Console) -> CommandRequest {
     do {
-      return try parse(Array(CommandLine.arguments.dropFirst()))
+      return try parse([String](arguments: ProgramArguments.bytes()))
     } catch {
-      console.diagnose("\(name): \(error)")
-      SignalMask.end(error.exitCode)
+      SignalMask.end(Self.report(error, of: name, console))
     }
   }
 
@@ -44,14 +44,23 @@ extension Invocation {
     guard let action = command.action else { return .usage }
     do {
       return try await action(self, console)
-    } catch let error as ConfigurationError {
-      console.diagnose(error.description)
-      return error.exitCode
     } catch is CancellationError {
       return .interrupted
     } catch {
-      console.diagnose("\(name): \(error)")
-      return (error as? any ExitCodeProviding)?.exitCode ?? .temporaryFailure
+      return Command.report(error, of: name, console)
     }
+  }
+}
+
+extension Command {
+  /// Prints an error on standard error and gives the code to end with.
+  fileprivate static func report(_ error: any Error, of name: String, _ console: Console) -> ExitCode {
+    switch error {
+    case let faults as CallFaults:
+      return .combining(faults.errors.map { report($0, of: name, console) })
+    case let error as ConfigurationError: console.diagnose(error.description)
+    default: console.diagnose("\(name): \(error)")
+    }
+    return (error as? any ExitCodeProviding)?.exitCode ?? .temporaryFailure
   }
 }

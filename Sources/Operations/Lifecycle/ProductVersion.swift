@@ -32,7 +32,7 @@ public struct ProductVersion: Sendable, Equatable {
 
   /// The `version` command.
   public var command: Command {
-    Command("version", "Prints the version.", options: [.json]) { invocation, console in
+    Command("version", "Prints the version.") { invocation, console in
       console.print(invocation.flag("json") ? json : text)
       return .success
     }

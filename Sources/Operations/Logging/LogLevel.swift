@@ -8,8 +8,6 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
   case info
   /// A line per event of a connection.
   case debug
-  /// Frames.
-  case trace
 
   /// How much is written at this level, more for each next one.
   var verbosity: Int {
@@ -18,7 +16,6 @@ public enum LogLevel: String, Sendable, CaseIterable, Comparable {
     case .warning: 1
     case .info: 2
     case .debug: 3
-    case .trace: 4
     }
   }
 

@@ -35,11 +35,3 @@ public struct LogMetadata: Sendable, ExpressibleByDictionaryLiteral {
     self.fields = fields.map { (key: $0.0, value: $0.1) }
   }
 }
-
-/// Device tokens in messages.
-public enum DeviceTokenText {
-  /// The first 8 characters, an ellipsis and the last 4; a token of at most 12 whole.
-  public static func shortened(_ deviceToken: some StringProtocol) -> String {
-    deviceToken.utf8.count <= 12 ? String(deviceToken) : "\(deviceToken.prefix(8))…\(deviceToken.suffix(4))"
-  }
-}

@@ -34,9 +34,6 @@ public struct Logger: Sendable {
     return logger
   }
 
-  /// Whether events of a level are written.
-  public func writes(_ level: LogLevel) -> Bool { level <= self.level }
-
   /// Someone must act.
   public func error(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]) {
     log(.error, message, metadata)
@@ -57,13 +54,8 @@ public struct Logger: Sendable {
     log(.debug, message, metadata)
   }
 
-  /// Frames.
-  public func trace(_ message: StaticString, _ metadata: @autoclosure () -> LogMetadata = [:]) {
-    log(.trace, message, metadata)
-  }
-
   private func log(_ level: LogLevel, _ message: StaticString, _ metadata: () -> LogMetadata) {
-    guard writes(level) else { return }
+    guard level <= self.level else { return }
     let line = LogLine(
       time: clocks.wallTime(), level: level, message: message, fields: bound.fields + metadata().fields)
     // A log that cannot be written must not stop the work that it tells of; nobody is left to be told.

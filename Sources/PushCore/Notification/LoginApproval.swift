@@ -33,7 +33,9 @@ public struct LoginApproval: Sendable, Equatable {
     _ request: inout NotificationRequest, sha256: ([UInt8]) -> [UInt8]
   ) throws(NotificationFaults) {
     var faults: [NotificationFinding] = []
-    if email.isEmpty { faults.append(NotificationFinding("email", "it is empty")) }
+    if !Self.isAddress(email) {
+      faults.append(NotificationFinding("email", "it is no address: one @ is needed, with something on both sides"))
+    }
     if hash.isEmpty { faults.append(NotificationFinding("hash", "it is empty")) }
     if faults.isEmpty, request.hasNoTarget {
       do {
@@ -50,6 +52,11 @@ public struct LoginApproval: Sendable, Equatable {
     request.lane = request.lane ?? Lane.urgent.name
     request.collapseID = request.collapseID ?? collapseID(sha256)
     if request.expiresIn == nil, request.expiration == nil { request.expiresIn = Self.lifetime }
+  }
+
+  private static func isAddress(_ text: String) -> Bool {
+    let parts = text.split(separator: "@", omittingEmptySubsequences: false)
+    return parts.count == 2 && !parts.contains { $0.isEmpty }
   }
 
   /// The payload; the app reads `aps.payload` as strings.

@@ -88,7 +88,7 @@ struct NotificationChecker {
       }
       return nil
     }
-    if let detail = Topic.fault(in: topic) {
+    if let detail = TopicText.fault(in: topic) {
       fault("topic", detail)
       return nil
     }
@@ -241,6 +241,7 @@ struct NotificationChecker {
     if ahead > NotificationLimits.scheduleAhead {
       fault("send_at", "it must be at most 30 days ahead")
     }
+    if sendAt <= now { warn("send_at", "the time is past: the notification is sent at once") }
     if case .at(let end) = deadline, end <= sendAt, end > now {
       warn("send_at", "the notification expires before this time: it will not be sent")
     }

@@ -1,3 +1,5 @@
+import Operations
+
 /// What Apple asks of a push of one type (Apple, "Sending notification requests to APNs", and the page of each kind of
 /// push).
 public struct PushTypeRules: Sendable, Equatable {
@@ -13,10 +15,10 @@ public struct PushTypeRules: Sendable, Equatable {
   public let requiresAps: Bool
 
   init(
-    suffix: String = "", priorities: [Priority] = [.immediate, .powerConscious, .low],
+    suffix: TopicText.Suffix? = nil, priorities: [Priority] = [.immediate, .powerConscious, .low],
     defaultPriority: Priority = .immediate, limit: Int = 4096, requiresAps: Bool = true
   ) {
-    topicSuffix = suffix
+    topicSuffix = suffix?.rawValue ?? ""
     allowedPriorities = priorities
     self.defaultPriority = defaultPriority
     payloadLimitBytes = limit
@@ -34,19 +36,19 @@ extension PushType {
     case .alert: PushTypeRules()
     case .background:
       PushTypeRules(priorities: [.powerConscious, .low], defaultPriority: .powerConscious)
-    case .voip: PushTypeRules(suffix: ".voip", limit: 5120, requiresAps: false)
-    case .complication: PushTypeRules(suffix: ".complication", requiresAps: false)
-    case .fileprovider: PushTypeRules(suffix: ".pushkit.fileprovider", requiresAps: false)
+    case .voip: PushTypeRules(suffix: .voip, limit: 5120, requiresAps: false)
+    case .complication: PushTypeRules(suffix: .complication, requiresAps: false)
+    case .fileprovider: PushTypeRules(suffix: .fileProvider, requiresAps: false)
     case .mdm: PushTypeRules(requiresAps: false)
     case .location:
       PushTypeRules(
-        suffix: ".location-query", priorities: [.immediate, .powerConscious], requiresAps: false)
+        suffix: .location, priorities: [.immediate, .powerConscious], requiresAps: false)
     case .liveactivity:
-      PushTypeRules(suffix: ".push-type.liveactivity", priorities: [.immediate, .powerConscious])
+      PushTypeRules(suffix: .liveActivity, priorities: [.immediate, .powerConscious])
     case .pushtotalk:
-      PushTypeRules(suffix: ".voip-ptt", priorities: [.immediate], requiresAps: false)
-    case .widgets: PushTypeRules(suffix: ".push-type.widgets")
-    case .controls: PushTypeRules(suffix: ".push-type.controls")
+      PushTypeRules(suffix: .pushToTalk, priorities: [.immediate], requiresAps: false)
+    case .widgets: PushTypeRules(suffix: .widgets)
+    case .controls: PushTypeRules(suffix: .controls)
     }
   }
 

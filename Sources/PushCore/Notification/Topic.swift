@@ -1,27 +1,5 @@
-/// The rules for `apns-topic`: a bundle id, or a bundle id with the suffix of a push type.
+/// The rules for `apns-topic` and push types together; its spelling is `TopicText`'s.
 public enum Topic {
-  /// The most characters taken; far beyond any bundle id.
-  static let maximumLength = 255
-
-  /// What is wrong with the spelling of a topic; nil when nothing is.
-  public static func fault(in topic: String) -> String? {
-    guard !topic.isEmpty else { return "the topic is empty; give the bundle id of the app" }
-    guard topic.utf8.count <= maximumLength else {
-      return "the topic has \(topic.utf8.count) characters, limit \(maximumLength)"
-    }
-    let isAllowed = topic.utf8.allSatisfy { byte in
-      switch byte {
-      case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-        UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "."), UInt8(ascii: "-"),
-        UInt8(ascii: "_"):
-        true
-      default: false
-      }
-    }
-    return isAllowed
-      ? nil : "the topic has characters that no bundle id has; write it like com.example.app"
-  }
-
   /// The topic for a push of `type`, from a bundle id or a topic with that suffix already.
   /// - Returns: the topic, or why the two do not go together.
   static func resolve(_ topic: String, for type: PushType) -> (topic: String?, fault: String?) {

@@ -17,8 +17,10 @@ public struct ProviderKeyIdentity: Sendable, Hashable {
   }
 }
 
-/// The provider token that every process presents for one key.
-public struct ProviderTokenRecord: Sendable, Equatable {
+/// The provider token that every process presents for one key; every way to print it shows its age alone.
+public struct ProviderTokenRecord: Sendable, Equatable, CustomStringConvertible, CustomDebugStringConvertible,
+  CustomReflectable
+{
   /// The compact JWT; a secret, never shown.
   public var jwt: String
   /// Its `iat`, UNIX seconds.
@@ -32,6 +34,13 @@ public struct ProviderTokenRecord: Sendable, Equatable {
     self.issuedAt = issuedAt
     self.refusedUntil = refusedUntil
   }
+
+  /// Its age only; safe to show anyone.
+  public var description: String { "provider token issued at \(issuedAt)" }
+  /// Its age only.
+  public var debugDescription: String { description }
+  /// A mirror that shows nothing, for `dump` and test output.
+  public var customMirror: Mirror { Mirror(self, children: []) }
 }
 
 /// Where processes share their provider tokens.

@@ -32,8 +32,8 @@ enum DatabaseFile {
     switch number {
     case ENOENT:
       throw StoreError(
-        code: .unavailable, operation: operation, underlying: "there is no such file",
-        remedy: "Check the path; pushrelay migrate or pushrelay serve creates the store.")
+        code: .unavailable, operation: operation, underlying: "there is no store at \(path)",
+        remedy: "Check the path, or --store; pushrelay migrate or pushrelay serve creates the store.")
     case EACCES, EPERM, EROFS:
       throw StoreError(
         code: .notAllowed, operation: operation, underlying: "this user may not read and write the file",

@@ -51,7 +51,7 @@ extension Transaction {
 
     let audience = try resolve(publication, &app)
     let notBefore = max(publication.sendAt ?? now, now)
-    let expiresAt = deadline(publication.deadline, notBefore)
+    let expiresAt = publication.deadline.time(from: notBefore)
     let id = try insertNotification(publication, app.id, audience, notBefore, expiresAt, headers)
     try insertTasks(of: id, publication, app.id, audience, notBefore, expiresAt)
     if let key = publication.idempotencyKey { try remember(key, id) }
@@ -183,14 +183,6 @@ extension Transaction {
   }
 
   // MARK: Rows
-
-  private func deadline(_ deadline: Deadline, _ notBefore: UnixMilliseconds) -> UnixMilliseconds {
-    switch deadline {
-    case .after(let duration): UnixMilliseconds(notBefore.value + duration.wholeMilliseconds)
-    case .at(let time): time
-    case .immediate: UnixMilliseconds(notBefore.value + 60_000)
-    }
-  }
 
   private func insertNotification(
     _ publication: Publication, _ app: AppID, _ audience: ResolvedAudience, _ notBefore: UnixMilliseconds,

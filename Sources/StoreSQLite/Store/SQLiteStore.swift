@@ -39,7 +39,7 @@ public final class SQLiteStore: Store {
     self.checkpointer = checkpointer
   }
 
-  /// Opens the file, creates it if there is none, and brings it to the schema of this version.
+  /// Opens the file, creates it if there is none and the options allow it, and brings it to the schema of this version.
   ///
   /// - Throws: ``StoreError`` with a code that says whether the disk, the permissions or the file itself is the reason.
   public static func open(

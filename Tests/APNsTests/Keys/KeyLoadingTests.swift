@@ -86,19 +86,6 @@ struct KeyLoadingTests {
     #expect(error.code == .fileUnreadable)
   }
 
-  @Test("a key file that others may read is told apart")
-  func permissions() throws {
-    let path = FileManager.default.temporaryDirectory.appending(path: "key-\(UUID()).p8").path
-    defer { try? FileManager.default.removeItem(atPath: path) }
-    let content = Data(try Fixture.bytes("keys/key-good.p8"))
-    for (mode, expected) in [(0o600, false), (0o640, true), (0o604, true)] {
-      #expect(
-        FileManager.default.createFile(
-          atPath: path, contents: content, attributes: [.posixPermissions: mode]))
-      #expect(try KeyFile(path: path).isReadableByOthers == expected)
-    }
-  }
-
   @Test(
     "line ends lost in an environment variable do not matter",
     arguments: ["\\n", "\\r\\n", " ", "\r", "\r\n", "\n\n", "\n  "])

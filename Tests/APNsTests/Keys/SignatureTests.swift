@@ -111,17 +111,6 @@ struct SignatureTests {
     #expect(Base64URL.decode("Zm8") == Array("fo".utf8))
   }
 
-  @Test("secrets are compared whole")
-  func constantTime() throws {
-    #expect(ConstantTime.areEqual([1, 2, 3], [1, 2, 3]))
-    #expect(ConstantTime.areEqual([], []))
-    #expect(!ConstantTime.areEqual([1, 2, 3], [1, 2, 4]))
-    #expect(!ConstantTime.areEqual([1, 2, 3], [1, 2]))
-    let random = try SecureRandom.bytes(count: 32)
-    #expect(random.count == 32)
-    #expect(random != (try SecureRandom.bytes(count: 32)))
-  }
-
   private func bytes(hex: String) throws -> [UInt8] {
     let digits = Array(hex)
     return try stride(from: 0, to: digits.count, by: 2).map {

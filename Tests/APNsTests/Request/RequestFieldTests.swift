@@ -1,4 +1,5 @@
 import HTTP2
+import JSON
 import Operations
 import PushCore
 import Testing
@@ -75,5 +76,24 @@ struct RequestFieldTests {
         body: 22 bytes
 
         """)
+  }
+
+  @Test("as JSON a dry run is one line whose body is the payload's own text")
+  func previewJSON() throws {
+    let publication = Publication(
+      topic: "com.example.app", target: Target(), payload: Array("{\n\"aps\":{},\r\n \"price\":19.90}".utf8),
+      headers: PushHeaders(pushType: .alert, priority: .immediate), lane: .normal)
+    let preview = RequestPreview(
+      of: publication, deviceToken: DeviceToken(stored: "abcd"), host: HostPort(host: "apns.test", port: 443),
+      teamID: "TESTTEAM01", keyID: "TESTKEY001", now: UnixMilliseconds(0))
+    var writer = JSONWriter()
+    writer.object { preview.write(to: &$0) }
+    let json = try JSONValue(parsing: writer.bytes)
+
+    #expect(json.object?.map(\.name) == ["method", "host", "path", "headers", "body", "body_bytes"])
+    #expect(json["host"]?.string == "apns.test:443" && json["path"]?.string == "/3/device/abcd")
+    #expect(json["headers"]?["apns-topic"]?.string == "com.example.app")
+    #expect(json["body_bytes"]?.integer == 28)
+    #expect(writer.text.contains(#""body":{ "aps":{},   "price":19.90}"#) && !writer.text.contains("\n"))
   }
 }

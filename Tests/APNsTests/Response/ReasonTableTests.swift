@@ -57,6 +57,17 @@ struct ReasonTableTests {
     #expect(ReasonTable.text(of: ReasonID(-5), stored: nil) == nil)
   }
 
+  @Test("advice says what is wrong and what to do, and nothing of what a queue does: pushes are sent without one too")
+  func neutral() {
+    let own: [ReasonID] = [.connectionLost, .timeout]
+    let remedies = ReasonTable.rows.map(\.remedy) + own.compactMap(ReasonTable.remedy)
+    for remedy in remedies {
+      for claim in ["retired", "sent again", "resume", "same apns-id"] {
+        #expect(!remedy.contains(claim), "\(remedy)")
+      }
+    }
+  }
+
   @Test("every reason has one sentence of advice")
   func remedies() {
     for index in ReasonTable.rows.indices {

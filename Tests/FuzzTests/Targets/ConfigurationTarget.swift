@@ -14,7 +14,7 @@ extension FuzzTarget {
       variables["PUSHRELAY_" + String(decoding: pair[0], as: UTF8.self)] =
         pair.count == 2 ? String(decoding: pair[1], as: UTF8.self) : ""
     }
-    var draft = ConfigurationDraft(variables: ProcessEnvironment(variables))
+    var draft = ConfigurationDraft(variables: ProcessEnvironment(variables), usesKeys: true)
     if let document = try? JSONValue(parsing: file, syntax: .relaxed) {
       ConfigurationFileReader(path: "pushrelay.json", bytes: file).read(document, &draft)
     }

@@ -40,7 +40,7 @@ extension FuzzTarget {
       try require(
         text.utf8.count <= 164 && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F }, "such an interest is taken")
     }
-    if Topic.fault(in: text) == nil {
+    if TopicText.fault(in: text) == nil {
       for type in PushType.allCases { _ = Topic.resolve(text, for: type) }
     }
     if NotificationLimits.fault(inCollapseID: text) == nil {

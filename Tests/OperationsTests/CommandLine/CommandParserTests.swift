@@ -1,5 +1,6 @@
-import Operations
 import Testing
+
+@testable import Operations
 
 @Suite("Command lines")
 struct CommandParserTests {
@@ -14,7 +15,8 @@ struct CommandParserTests {
             groups: [OptionGroup("Device", [.value("token", "HEX", "device token", repeatable: true)])],
             options: [
               .choice("environment", ["production", "sandbox"], "where the token is valid"),
-              .value("title", "S", "title"), .flag("dry-run", "sends nothing"), .later("api"), .json,
+              .value("title", "S", "title"), .flag("dry-run", "sends nothing"), .later("api"),
+              .elsewhere("listen", "relay serve"),
             ],
             operands: [Operand("FILE", "file of devices", .optional)],
             examples: ["relay device add --token abcd"],
@@ -80,6 +82,9 @@ struct CommandParserTests {
     #expect(message("device", "add", "--tok=aa").contains("unknown option '--tok'; the nearest is '--token'"))
     #expect(message("device", "add", "-token", "aa").contains("the nearest is '--token'"))
     #expect(message("--config", "x", "check").contains("the command comes first, '--config' after it"))
+    #expect(message("--token", "x").contains("the command comes first"))
+    #expect(message("--hlep").contains("unknown option '--hlep'; the nearest is '--help'"))
+    #expect(message("device", "--tokn").contains("unknown option '--tokn'; the nearest is '--token'"))
   }
 
   @Test("an unknown or missing command names what there is, but nothing that is not in this version")
@@ -106,6 +111,39 @@ struct CommandParserTests {
   func later() {
     #expect(message("device", "add", "--api", "x").contains("the option '--api' is not in this version"))
     #expect(message("device", "export").contains("the command 'relay device export' is not in this version"))
+  }
+
+  @Test("an option of another command is refused with that command's name, and listed nowhere")
+  func elsewhere() throws {
+    #expect(message("device", "add", "--listen", "x").contains("the option '--listen' belongs to relay serve"))
+    #expect(message("device", "add", "--lisetn").contains("listen'") == false)
+    guard case .help(let page) = try Self.program.parse(["device", "add", "--help"]) else { return }
+    #expect(!page.contains("--listen"))
+    #expect(try !invocation("device", "add").takes("listen"))
+  }
+
+  @Test("every command takes --json")
+  func json() throws {
+    #expect(try invocation("check", "--json").flag("json"))
+  }
+
+  @Test("an argument that is not UTF-8 is refused by name and never changed")
+  func bytes() throws {
+    func message(_ arguments: [UInt8]...) -> String {
+      do {
+        return try [String](arguments: arguments).joined(separator: " ")
+      } catch {
+        #expect(error.exitCode == .badData)
+        return error.description
+      }
+    }
+    let bad: [UInt8] = [0x61, 0xFF]
+
+    #expect(message(Array("--title".utf8), Array("é".utf8)) == "--title é")
+    #expect(message(Array("--title".utf8), bad).hasPrefix("the value of --title is not UTF-8"))
+    #expect(message(Array("--title=".utf8) + bad).hasPrefix("the value of --title is not UTF-8"))
+    #expect(message(Array("check".utf8), bad).hasPrefix("argument 2 is not UTF-8"))
+    #expect(message(bad).hasPrefix("argument 1 is not UTF-8"))
   }
 
   @Test("a message never holds a whole device token or a value attached to an option")
@@ -155,7 +193,7 @@ struct CommandParserTests {
           --dry-run                       sends nothing
           --json                          prints JSON for programs
           --config FILE                   config file (default: pushrelay.json, then /etc/pushrelay/)
-          --log-level error|warning|info|debug|trace
+          --log-level error|warning|info|debug
                                           least severe events to log
           --log-format text|json          form of the log lines on standard error
           --help                          prints this page

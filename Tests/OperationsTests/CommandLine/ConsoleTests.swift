@@ -1,16 +1,14 @@
 import Operations
 import Testing
 
-@Suite("Console, exit codes, nearest names")
+@Suite("Console, exit codes, faults, nearest names")
 struct ConsoleTests {
-  let environment = ProcessEnvironment([:])
-
   @Test("results wait in the buffer until they are flushed; a terminal gets each line")
   func buffering() {
     let pipe = MemorySink()
     let terminal = MemorySink(isTerminal: true)
-    let toPipe = Console(environment: environment, output: pipe, diagnostics: MemorySink())
-    let toTerminal = Console(environment: environment, output: terminal, diagnostics: MemorySink())
+    let toPipe = Console(output: pipe, diagnostics: MemorySink())
+    let toTerminal = Console(output: terminal, diagnostics: MemorySink())
 
     toPipe.print("one")
     toTerminal.print("one")
@@ -26,8 +24,8 @@ struct ConsoleTests {
   func lostReader() {
     let lost = SystemError("write to", "standard output", code: 32)
     let full = SystemError("write to", "standard output", code: 28)
-    let piped = Console(environment: environment, output: MemorySink(failure: lost), diagnostics: MemorySink())
-    let onDisk = Console(environment: environment, output: MemorySink(failure: full), diagnostics: MemorySink())
+    let piped = Console(output: MemorySink(failure: lost), diagnostics: MemorySink())
+    let onDisk = Console(output: MemorySink(failure: full), diagnostics: MemorySink())
 
     for console in [piped, onDisk] {
       console.print("one")
@@ -41,19 +39,6 @@ struct ConsoleTests {
     #expect(full.description == "cannot write to 'standard output': No space left on device")
   }
 
-  @Test("colors need a terminal and no NO_COLOR")
-  func color() {
-    func usesColor(_ variables: [String: String], isTerminal: Bool) -> Bool {
-      Console(environment: ProcessEnvironment(variables), output: MemorySink(isTerminal: isTerminal)).usesColor
-    }
-
-    #expect(usesColor([:], isTerminal: true))
-    #expect(usesColor(["NO_COLOR": ""], isTerminal: true))
-    #expect(!usesColor(["NO_COLOR": "1"], isTerminal: true))
-    #expect(!usesColor(["TERM": "dumb"], isTerminal: true))
-    #expect(!usesColor([:], isTerminal: false))
-  }
-
   @Test("of several exit codes the first of 65, 64, 78, 77, 69, 75, 1, 0 wins")
   func precedence() {
     let order: [ExitCode] = [
@@ -63,6 +48,34 @@ struct ConsoleTests {
     #expect(order.map(\.rawValue) == [65, 64, 78, 77, 69, 75, 1, 0])
     for index in order.indices { #expect(ExitCode.combining(order[index...].reversed()) == order[index]) }
     #expect(ExitCode.combining([]) == .success)
+  }
+
+  @Test("faults are gathered, said one after the other, and end with the first code of the list")
+  func faults() async throws {
+    let diagnostics = MemorySink()
+    let program = Command("relay", "Relays.") { invocation, _ in
+      var faults = CallFaults()
+      #expect(faults.collect { 1 } == 1 && faults.isEmpty)
+      faults.add(ConfigurationError([ConfigurationFinding(.error, "no file")]))
+      let nothing: Int? = faults.collect { throw invocation.usageError("no option") }
+      #expect(nothing == nil)
+      faults.add(SystemError("read", "x", code: 2))
+      try faults.check()
+      return .success
+    }
+    guard case .run(let invocation) = try program.parse([]) else { return }
+
+    let code = await invocation.run(Console(output: MemorySink(), diagnostics: diagnostics))
+
+    #expect(code == .badData)
+    #expect(
+      diagnostics.text == """
+        error: no file
+        relay: no option
+        Try 'relay --help'.
+        relay: cannot read 'x': No such file or directory
+
+        """)
   }
 
   @Test(

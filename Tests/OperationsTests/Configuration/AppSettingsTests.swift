@@ -121,6 +121,40 @@ final class AppSettingsTests {
     #expect(messages(try self.report(file: nil)).first?.contains("or set PUSHRELAY_KEY_KEY1234567 to its text") == true)
   }
 
+  @Test("all that is wrong with an app is reported at once")
+  func wholeApp() throws {
+    let path = try directory.write(
+      """
+      { "apps": [{ "topic": "a b", "key_idd": "x",
+                   "team_id": 3, "key_file": "nowhere.p8" }] }
+      """, to: "pushrelay.json")
+
+    let report = ConfigurationLoader(flags: ["config": path], environment: ProcessEnvironment([:])).load()
+
+    #expect(
+      report.errors.map(\.setting) == ["apps[0].key_idd", "apps[0].team_id", "apps[0].topic", "apps[0].key_file"])
+    #expect(report.configuration.apps.isEmpty)
+  }
+
+  @Test("a command that never signs works without keys, and is not warned about them")
+  func withoutKeys() throws {
+    for file in [nil, "nowhere.p8", "AuthKey_ABCDE12345.p8"] {
+      _ = try report(file: file)
+      let report = ConfigurationLoader(
+        flags: ["config": directory.path(of: "pushrelay.json")], environment: ProcessEnvironment([:]), usesKeys: false
+      ).load()
+      #expect(report.findings.isEmpty && report.configuration.apps.map(\.key) == [nil])
+    }
+  }
+
+  @Test("what the settings say of an app is warned of once, not again when it is chosen")
+  func warnedOnce() throws {
+    let swapped = try report(team: "KEY1234567", key: "DEF123GHIJ")
+
+    #expect(swapped.warnings.count == 1)
+    #expect(try swapped.get().app(for: AppSelection(), environment: ProcessEnvironment([:])).warnings.isEmpty)
+  }
+
   @Test("two apps of one topic are refused")
   func twins() throws {
     let report = try report(topics: ["com.example.app", "com.example.app"])
@@ -182,11 +216,12 @@ final class AppSettingsTests {
     let several = try report(topics: ["a.b", "c.d"]).get()
 
     #expect(error(several, AppSelection())?.exitCode == .usage)
+    #expect(error(Configuration(), AppSelection(topic: "a.b", teamID: "SHORT"))?.exitCode == .usage)
     #expect(error(several, AppSelection())?.description.contains("a.b, c.d") == true)
     #expect(error(several, AppSelection(topic: "e.f"))?.description.contains("no app has the topic 'e.f'") == true)
     #expect(error(Configuration(), AppSelection())?.exitCode == .configuration)
     #expect(
       error(Configuration(), AppSelection(topic: "a.b", teamID: "SHORT"))?.findings.map(\.setting)
-        == ["--team-id", "--key-id"])
+        == ["--team-id", "--key-id", "--key"])
   }
 }

@@ -1,4 +1,5 @@
 import Foundation
+import Glibc
 import JSON
 import Operations
 import Support
@@ -81,8 +82,8 @@ final class ConfigurationTests {
           topic: "com.example.app", environment: .sandbox, teamID: "ABCDE12345", keyID: "KEY1234567",
           key: .file(path: keyFile))
       ])
-    #expect(configuration.apns.host(for: .production) == HostPort(host: "localhost", port: 2197))
-    #expect(configuration.apns.host(for: .sandbox) == HostPort(host: "::1", port: 8443))
+    #expect(configuration.apns.production == HostPort(host: "localhost", port: 2197))
+    #expect(configuration.apns.sandbox == HostPort(host: "::1", port: 8443))
     #expect(configuration.apns.authoritiesFile == authorities)
     #expect(configuration.apns.connections == 16)
     #expect(configuration.apns.requestTimeout == .seconds(1))
@@ -102,7 +103,7 @@ final class ConfigurationTests {
 
     let byFile = try load(text).configuration
     let byVariable = try load(text, variables: variables).configuration
-    let byFlag = try load(text, flags: ["store": "sqlite:flag.db", "log-level": "trace"], variables: variables)
+    let byFlag = try load(text, flags: ["store": "sqlite:flag.db", "log-level": "debug"], variables: variables)
       .configuration
 
     #expect(byFile.store == .sqlite(path: directory.path(of: "file.db")))
@@ -110,7 +111,7 @@ final class ConfigurationTests {
     #expect(byVariable.log.level == .warning)
     #expect(byVariable.source(of: "store") == .environment("PUSHRELAY_STORE"))
     #expect(byFlag.store == .sqlite(path: "flag.db"))
-    #expect(byFlag.log.level == .trace)
+    #expect(byFlag.log.level == .debug)
     #expect(byFlag.source(of: "store") == .flag("store"))
   }
 
@@ -122,6 +123,37 @@ final class ConfigurationTests {
     #expect(configuration.apns.production == configuration.apns.sandbox)
     #expect(configuration.apns.production.description == "127.0.0.1:9000")
     #expect(configuration.apns.authoritiesFile == authorities)
+  }
+
+  @Test("a bad value of an option is a usage error, once; a bad file is not")
+  func badFlags() throws {
+    let host = try load("{}", flags: ["host": "https://x"])
+    let file = try load("{}", flags: ["ca": "nowhere.pem"])
+
+    #expect(
+      host.findings.map(\.description) == [
+        "flag --host: error: is not HOST:PORT, but 'https://x'; write it like api.push.apple.com:443"
+      ])
+    #expect(host.errors.map(\.exitCode) == [.usage])
+    #expect(file.errors.map(\.exitCode) == [.configuration])
+    #expect(file.errors.first?.remedy.hasSuffix("seen from the working directory") == true)
+    #expect(
+      try load(#"{ "apns": { "ca_file": "nowhere.pem" } }"#).errors.first?.remedy.hasSuffix("the config file's folder")
+        == true)
+  }
+
+  @Test("a pipe or folder where a file should be is refused at once")
+  func noFile() throws {
+    let pipe = directory.path(of: "pipe")
+    #expect(mkfifo(pipe, 0o600) == 0)
+
+    for path in [pipe, directory.path] {
+      #expect(try load(#"{ "apns": { "ca_file": "\#(path)" } }"#).errors.map(\.exitCode) == [.configuration])
+      let report = ConfigurationLoader(flags: ["config": path], environment: ProcessEnvironment([:])).load()
+      #expect(report.errors.map(\.exitCode) == [.configuration], "\(report.findings)")
+      #expect(throws: SystemError.self) { try Files.read(path, limit: 10) }
+    }
+    #expect(SystemError("read", code: EISDIR).exitCode == .badData)
   }
 
   @Test("all faults are reported together, each with its line and the nearest known name")
@@ -149,10 +181,13 @@ final class ConfigurationTests {
         "pushrelay.json:4: error: apns.request_timeout must be a string, not 20",
         "pushrelay.json:4: error: apns.ping_interval is wrong: '60' is not a duration such as 500ms, 90s, 5m, 1h30m or 30d",
         "pushrelay.json:5: error: shutdown_grace must be from 0s to 10m, not 11m",
-        "pushrelay.json:6: error: log.level must be one of error, warning, info, debug, trace, not 'warn'; "
+        "pushrelay.json:6: error: log.level must be one of error, warning, info, debug, not 'warn'; "
           + "the nearest is 'warning'",
         "pushrelay.json:7: error: retention must be an object, not an array",
         "pushrelay.json:8: error: apps[0].topik is unknown; the nearest known name is 'topic'",
+        "pushrelay.json:8: error: apps[0].team_id is missing; an app needs topic, team_id, key_id and key_file",
+        "pushrelay.json:8: error: apps[0].key_id is missing; an app needs topic, team_id, key_id and key_file",
+        "pushrelay.json:8: error: apps[0].key_file is missing; name the .p8 file, or set PUSHRELAY_KEY_<KEYID> to its text",
         "pushrelay.json:8: error: apps[1] must be an object, not a number",
       ])
   }
@@ -170,7 +205,7 @@ final class ConfigurationTests {
     #expect(
       missing.findings.map(\.description) == [
         "flag --config: error: names '/nonexistent/p.json', which does not exist; check the path; "
-          + "a relative one is seen from the config file's folder"
+          + "a relative one is seen from the working directory"
       ])
     let byVariable = ConfigurationLoader(environment: ProcessEnvironment(["PUSHRELAY_CONFIG": "/nonexistent/q"])).load()
     #expect(byVariable.errors.map(\.place) == ["environment PUSHRELAY_CONFIG"])
@@ -253,6 +288,9 @@ final class ConfigurationTests {
     #expect(json["store"]?["value"]?.string == "sqlite:x.db")
     #expect(json["store"]?["source"]?.string == "flag --store")
     #expect(json["apns.connections"]?["value"]?.integer == 2)
+    #expect(json["apps[0].key"]?["source"]?.string == "environment PUSHRELAY_KEY_KEY1234567")
+    #expect(json["apps[0].team_id"]?["source"]?.string?.hasSuffix("pushrelay.json:1") == true)
+    #expect(json["apps[0].key_file"] == nil && json["apps[0].environment"]?["source"]?.string == "default")
     #expect(json["apps[0].key"]?["value"]?.string == "•••••••• (PUSHRELAY_KEY_KEY1234567)")
     #expect(settings.text.contains("apns.connections"))
     for text in [settings.text, writer.text, "\(configuration)", String(reflecting: configuration)] {

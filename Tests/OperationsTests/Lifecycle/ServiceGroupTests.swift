@@ -156,7 +156,7 @@ struct CommandRunTests {
   private func run(_ action: @escaping Command.Action) async throws -> (ExitCode, String, String) {
     let output = MemorySink()
     let diagnostics = MemorySink()
-    let console = Console(environment: ProcessEnvironment([:]), output: output, diagnostics: diagnostics)
+    let console = Console(output: output, diagnostics: diagnostics)
     guard case .run(let invocation) = try Command("relay", "Relays.", action: action).parse([]) else {
       return (.usage, "", "")
     }

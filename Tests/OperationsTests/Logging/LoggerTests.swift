@@ -60,7 +60,6 @@ struct LoggerTests {
     logger.warning("w", field())
     logger.info("i", field())
     logger.debug("d", field())
-    logger.trace("t", field())
 
     let expected = LogLevel.allCases.filter { $0 <= level }.count
     #expect(recorder.lines.count == expected)
@@ -71,12 +70,6 @@ struct LoggerTests {
   func lost() {
     let sink = MemorySink(failure: SystemError("write to", "standard error", code: 28))
     Logger(level: .info, sink: sink).info("lost")
-  }
-
-  @Test("a device token is shortened to its first 8 and last 4")
-  func deviceToken() {
-    #expect(DeviceTokenText.shortened("0123456789abcdef0123456789abcdef") == "01234567…cdef")
-    #expect(DeviceTokenText.shortened("0123456789ab") == "0123456789ab")
   }
 
   @Test("a test waits for a line")

@@ -90,4 +90,14 @@ struct LoginApprovalTests {
     }
     #expect(empty.findings.map(\.path) == ["email", "hash"])
   }
+
+  @Test("an address has one @ with something on both sides", arguments: ["x", "@", "a@", "@b", "a@b@c"])
+  func noAddress(email: String) throws {
+    var request = NotificationRequest()
+    request.users = ["u1"]
+    let error = try #require(throws: NotificationFaults.self) {
+      try LoginApproval(email: email, hash: "h").fill(&request, sha256: digest)
+    }
+    #expect(error.findings.map(\.path) == ["email"])
+  }
 }

@@ -270,6 +270,8 @@ struct NotificationRequestTests {
     #expect(try request.checked().publication.deadline == .immediate)
     request.sendAt = UnixMilliseconds(testNow.value + 30 * 86_400_000)
     #expect(try request.checked().publication.sendAt == request.sendAt)
+    request.sendAt = UnixMilliseconds(testNow.value - 1)
+    #expect(try request.checked().warnings.map(\.path) == ["send_at"])
   }
 
   @Test("an apns-id of the sender's own is for one device token")
