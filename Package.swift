@@ -81,6 +81,9 @@ let package = Package(
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
     suite("CompositionTests", ["Composition", "Support"]),
     suite("EndToEndTests", ["JSON", "Support"]),
+    .testTarget(
+      name: "PeerTests", dependencies: ["JSON", "Support"], exclude: ["Fixtures", "requirements.txt"],
+      swiftSettings: tests),
   ]
 )
 
