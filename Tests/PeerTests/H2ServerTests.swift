@@ -1,3 +1,4 @@
+import Glibc
 import JSON
 import Support
 import Testing
@@ -14,11 +15,11 @@ struct H2ServerTests {
       site,
       plan: """
         {"limit": 1, "later_limit": 100, "answers": {
-          "\(tokens[1])": [400, {}, "{\\"reason\\":\\"BadDeviceToken\\"}"],
-          "\(tokens[2])": [410, {}, "{\\"reason\\":\\"Unregistered\\",\\"timestamp\\":1700000000000}"],
-          "\(tokens[3])": [429, {}, "{\\"reason\\":\\"TooManyRequests\\"}"],
-          "\(tokens[4])": [503, {"retry-after": "7"}, "{\\"reason\\":\\"ServiceUnavailable\\"}"],
-          "\(tokens[5])": [500, {}, "<html>not JSON</html>"]}}
+          "\(tokens[1])": [[400, {}, "{\\"reason\\":\\"BadDeviceToken\\"}"]],
+          "\(tokens[2])": [[410, {}, "{\\"reason\\":\\"Unregistered\\",\\"timestamp\\":1700000000000}"]],
+          "\(tokens[3])": [[429, {}, "{\\"reason\\":\\"TooManyRequests\\"}"]],
+          "\(tokens[4])": [[503, {"retry-after": "7"}, "{\\"reason\\":\\"ServiceUnavailable\\"}"]],
+          "\(tokens[5])": [[500, {}, "<html>not JSON</html>"]]}}
         """)
 
     let (result, receipts) = try await site.send(to: tokens, port: server.port)
@@ -83,7 +84,7 @@ struct H2ServerTests {
       site,
       plan: """
         {"limit": 20, "odd": true, "answers": {
-          "\(tokens[40])": [410, {}, "{\\"reason\\":\\"Unregistered\\",\\"timestamp\\":1700000000000}"]}}
+          "\(tokens[40])": [[410, {}, "{\\"reason\\":\\"Unregistered\\",\\"timestamp\\":1700000000000}"]]}}
         """)
 
     let (result, receipts) = try await site.send(to: tokens, port: server.port)
@@ -92,6 +93,38 @@ struct H2ServerTests {
     #expect(receipts[tokens[40]]?["reason"]?.string == "Unregistered")
     #expect(receipts.values.count { $0["status"]?.integer == 200 } == tokens.count - 1, "\(result.text)")
     #expect(try await server.events("request").count == tokens.count)
+    #expect(try await server.events("violation").isEmpty)
+  }
+
+  @Test("the relay tries again what was refused for a time, and nothing else")
+  func relay() async throws {
+    let site = try await PeerSite()
+    let tokens = (1...100).map { PeerSite.token($0) }
+    let server = try await H2Server(
+      site,
+      plan: """
+        {"limit": 1, "later_limit": 20, "goaway_after": 40, "answers": {
+          "\(tokens[10])": [[503, {"retry-after": "1"}, "{\\"reason\\":\\"ServiceUnavailable\\"}"], [200, {}, ""]],
+          "\(tokens[20])": [[500, {}, "{\\"reason\\":\\"InternalServerError\\"}"], [200, {}, ""]],
+          "\(tokens[30])": [[410, {}, "{\\"reason\\":\\"Unregistered\\",\\"timestamp\\":1700000000000}"]]}}
+        """)
+    try site.writeConfiguration(port: server.port)
+    try await site.importDevices(tokens, interest: "news")
+    let relay = try await site.serve()
+
+    let enqueued = try await site.sendpush(
+      "enqueue", "--interest", "news", "--title", "Grüße", "--lane", "urgent", "--wait", "--json")
+    relay.signal(SIGTERM)
+    let end = try await relay.result()
+
+    #expect(enqueued.status == 1 && end.status == 0, "\(enqueued.text)\n\(end.text)")
+    let id = try JSONValue(parsing: Array((enqueued.lines.first ?? "").utf8))["id"]?.string ?? ""
+    let status = try await site.sendpush("status", id, "--json")
+    let counts = try JSONValue(parsing: Array((status.lines.first ?? "").utf8))["counts"]
+    #expect(counts?["accepted"]?.integer == 99 && counts?["rejected"]?.integer == 1, "\(status.text)")
+    let paths = try await server.events("request").compactMap { $0["headers"]?[":path"]?.string }
+    let repeated = Dictionary(grouping: paths, by: { $0 }).filter { $0.value.count > 1 }.keys
+    #expect(Set(repeated) == ["/3/device/\(tokens[10])", "/3/device/\(tokens[20])"])
     #expect(try await server.events("violation").isEmpty)
   }
 

@@ -26,12 +26,37 @@ final class PeerSite: Sendable {
       ] + simulatorOptions)
     let line = try await simulator.line(beginningWith: "listening on ")
     simulatorPort = String(line.split(separator: " ")[2].split(separator: ":")[1])
+    try writeConfiguration(port: simulatorPort)
+  }
+
+  /// Writes `pushrelay.json` with APNs at `port` of this machine.
+  func writeConfiguration(port: String) throws {
     try directory.write(
       """
       { "store": "sqlite:relay.db",
         "apps": [{ "topic": "\(Self.topic)", "team_id": "\(Self.team)", "key_id": "\(Self.keyID)", "key_file": "key.p8" }],
-        "apns": { "production": "localhost:\(simulatorPort)", "ca_file": "tls/ca.pem" } }
+        "apns": { "production": "localhost:\(port)", "ca_file": "tls/ca.pem" } }
       """, to: "pushrelay.json")
+  }
+
+  /// Runs `sendpush` in the site's folder.
+  func sendpush(_ arguments: String...) async throws -> ProgramResult {
+    try await BuiltProgram("sendpush").run(arguments, directory: directory.path, deadline: .seconds(60))
+  }
+
+  /// Registers devices for an interest.
+  func importDevices(_ tokens: [String], interest: String) async throws {
+    let file = "token,interests\n" + tokens.map { "\($0),\(interest)\n" }.joined()
+    let result = try await BuiltProgram("pushrelay").run(
+      ["device", "import", "-"], input: Array(file.utf8), directory: directory.path)
+    guard result.status == 0 else { throw SupportError(result.text) }
+  }
+
+  /// Starts the relay and waits until it works.
+  func serve() async throws -> RunningProgram {
+    let relay = try BuiltProgram("pushrelay").start(["serve"], directory: directory.path)
+    _ = try await relay.errorLine(containing: "serving")
+    return relay
   }
 
   var authority: String { directory.path(of: "tls/ca.pem") }

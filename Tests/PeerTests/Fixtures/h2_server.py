@@ -2,7 +2,8 @@
 
 usage: h2_server.py CERT KEY PLAN        PLAN is a JSON object, all members optional:
   limit         the first SETTINGS_MAX_CONCURRENT_STREAMS; raised to "later_limit" after the first request
-  answers       {"<device token>": [status, {"field": "value"}, "body"]}; others get 200
+  answers       {"<device token>": [[status, {"field": "value"}, "body"], …]}: one after the other, the last one kept;
+                others get 200
   goaway_after  requests after which a connection is drained: GOAWAY, open streams are answered, then it is closed
   odd           unusual and legal answers: 103 first, CONTINUATION, padding, empty DATA, trailers, PING, changing SETTINGS
 """
@@ -97,7 +98,8 @@ class Server(asyncio.Protocol):
         )
         self.seen += 1
         device_token = headers[":path"].rpartition("/")[2]
-        status, fields, body = plan.get("answers", {}).get(device_token, [200, {}, ""])
+        answers = plan.get("answers", {}).get(device_token, [[200, {}, ""]])
+        status, fields, body = answers.pop(0) if len(answers) > 1 else answers[0]
         fields = [(":status", str(status)), ("apns-id", headers.get("apns-id", str(uuid.uuid4()))), *fields.items()]
         if plan.get("odd"):
             self.answer_oddly(stream, fields, body.encode())
