@@ -59,15 +59,13 @@ let package = Package(
     // Roots.
     .plugin(name: "BuildCommit", capability: .buildTool()),
     library("BuildInfo", ["Operations"], plugins: ["BuildCommit"]),
-    library("Composition", ["APNs", "Delivery", "StoreSQLite", "PushCore", "OpenSSL", "JSON", "Operations"]),
+    library("Composition", ["APNs", "Delivery", "StoreSQLite", "PushCore", "HTTP2", "OpenSSL", "JSON", "Operations"]),
     program("pushrelay", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
     program("sendpush", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
     program("apns-simulator", ["APNsSimulator", "BuildInfo", "Operations"]),
 
-    .target(name: "Support", dependencies: ["JSON", "Operations"], path: "Tests/Support", swiftSettings: tests),
     .target(
-      name: "StoreConformance", dependencies: ["PushCore", "Operations", "Support"], path: "Tests/StoreConformance",
-      swiftSettings: tests),
+      name: "Support", dependencies: ["EventLoop", "JSON", "Operations"], path: "Tests/Support", swiftSettings: tests),
     suite("JSONTests", ["JSON"]),
     suite("OperationsTests", ["Operations", "Support"]),
     suite("HTTP2Tests", ["HTTP2", "OpenSSL", "EventLoop", "Support"]),
@@ -76,7 +74,7 @@ let package = Package(
       swiftSettings: tests),
     suite("PushCoreTests", ["PushCore", "Support"]),
     suite("APNsTests", ["APNs", "APNsSimulator", "Support"]),
-    suite("StoreSQLiteTests", ["StoreSQLite", "StoreConformance", "Support"]),
+    suite("StoreSQLiteTests", ["StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("DeliveryTests", ["Delivery", "StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
     suite("CompositionTests", ["Composition", "Support"]),

@@ -27,6 +27,8 @@ actor LaneLoop {
   /// No batch of the credential is handed out before this.
   var gates: [CredentialID: MonotonicTime] = [:]
   var fuses: [CredentialID: RetirementFuse] = [:]
+  /// When a failure of a credential may be said again.
+  var failuresSaid: [String: MonotonicTime] = [:]
   var retirements: [Retirement] = []
   /// Retirements of flushes whose commit failed.
   var unwrittenRetirements: [Retirement] = []
@@ -77,6 +79,9 @@ actor LaneLoop {
     }
   }
 
+  /// The tasks in work: their leases are alive as long as this process is.
+  var live: [TaskID] { Array(runs.keys) }
+
   /// Takes over what the store says of the credentials.
   func update(_ current: [Credential]) {
     sender.learn(current)
@@ -96,7 +101,7 @@ actor LaneLoop {
   private func nextTurn() -> MonotonicTime {
     let now = clocks.monotonicTime()
     var next = now + .seconds(1)
-    if let storeRetryAt { return min(next, storeRetryAt) }
+    if let storeRetryAt, storeRetryAt > now { return min(next, storeRetryAt) }
     if let stopAt { next = min(next, stopAt) }
     if stopAt == nil {
       for lane in lanes { next = min(next, schedule.nextAsk(lane, open: openTasks(lane))) }
@@ -118,6 +123,18 @@ actor LaneLoop {
     storeFailures += 1
     let wait = min(50 << min(storeFailures, 6), 2000)
     storeRetryAt = clocks.monotonicTime() + .milliseconds(wait)
+  }
+
+  /// Asks the store; a failure is noted, and nil says that there is no answer.
+  func ask<Value: Sendable>(_ body: () async throws(StoreError) -> Value) async -> Value? {
+    do {
+      let value = try await body()
+      storeWorked()
+      return value
+    } catch {
+      storeFailed(error)
+      return nil
+    }
   }
 
   /// The store answered again.

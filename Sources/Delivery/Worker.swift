@@ -5,6 +5,10 @@ import PushCore
 ///
 /// Any number of workers may run on one store. Started once by the composition root; `run()` ends after ``stop(grace:)``.
 public final class Worker: Sendable {
+  /// Turns of a second between two looks for what is old; the most steps of one.
+  private static let retentionInterval = 10
+  private static let retentionSteps = 10
+
   private let store: any Store
   private let sender: any PushSender
   private let clocks: any Clocks
@@ -12,6 +16,7 @@ public final class Worker: Sendable {
   private let tell: @Sendable (WorkerEvent) -> Void
   private let urgent: LaneLoop
   private let other: LaneLoop
+  private let careFails = Lock(false)
 
   /// A worker on a store and a sender.
   ///
@@ -40,7 +45,7 @@ public final class Worker: Sendable {
     await store.onNewWork { [urgent, other] lane in
       (lane == .urgent ? urgent : other).inbox.wake(lane)
     }
-    await lookAround(at: clocks.monotonicTime(), everything: true)
+    await lookAround(everything: true)
     await withTaskGroup { group in
       group.addTask { await self.care() }
       await withTaskGroup { loops in
@@ -56,11 +61,12 @@ public final class Worker: Sendable {
     let deadline = clocks.monotonicTime() + grace
     urgent.inbox.stop(at: deadline)
     other.inbox.stop(at: deadline)
+    sender.withdraw()
   }
 
   /// Looks at credentials again at once: after a reload of keys, a pause or a resume.
   public func credentialsChanged() async {
-    await lookAround(at: clocks.monotonicTime(), everything: true)
+    await lookAround(everything: true)
   }
 
   private static func route(_ answers: [PushAnswer], _ loops: (urgent: Inbox, other: Inbox)) {
@@ -81,24 +87,30 @@ public final class Worker: Sendable {
       await clocks.sleep(until: clocks.monotonicTime() + .seconds(1))
       if Task.isCancelled { return }
       turn += 1
-      await lookAround(at: clocks.monotonicTime(), everything: turn % 30 == 0)
+      // A sweep holds what nobody has signed for lately: this worker says first that it can.
+      await lookAround(everything: turn % 5 == 0)
+      let live = await urgent.live + other.live
       await attempt { () throws(StoreError) in
-        for task in try await self.store.reap() where task.isParked {
+        for task in try await self.store.reap(except: live) where task.isParked {
           self.tell(.parked(notification: task.notificationID))
         }
         if turn % 5 == 0 { try await self.store.sweep() }
-        if turn % 60 == 0 {
-          while try await self.store.removeOld(
-            payloadsAfter: self.configuration.payloadRetention, receiptsAfter: self.configuration.receiptRetention),
-            !Task.isCancelled
-          {}
-        }
+        if turn % Self.retentionInterval == 0 { try await self.removeOld() }
       }
     }
   }
 
+  /// Erases and deletes what is old, a bounded part of it in a turn.
+  private func removeOld() async throws(StoreError) {
+    for _ in 0..<Self.retentionSteps {
+      let isMoreLeft = try await store.removeOld(
+        payloadsAfter: configuration.payloadRetention, receiptsAfter: configuration.receiptRetention)
+      if !isMoreLeft || Task.isCancelled { return }
+    }
+  }
+
   /// Reads the credentials and says which ones this worker can sign for.
-  private func lookAround(at now: MonotonicTime, everything: Bool) async {
+  private func lookAround(everything: Bool) async {
     await attempt { () throws(StoreError) in
       let credentials = try await self.store.credentials()
       self.sender.learn(credentials)
@@ -108,12 +120,17 @@ public final class Worker: Sendable {
     }
   }
 
-  /// Runs care that is simply done again later when the store fails; the loops report the failure.
+  /// Runs care that is simply done again later when the store fails; a failure that lasts is told once.
   private func attempt(_ body: () async throws(StoreError) -> Void) async {
     do {
       try await body()
+      careFails.withLock { $0 = false }
     } catch {
-      tell(.storeFailed(error))
+      let isNews = careFails.withLock { fails in
+        defer { fails = true }
+        return !fails
+      }
+      if isNews { tell(.storeFailed(error)) }
     }
   }
 }

@@ -7,14 +7,16 @@ public enum WorkerEvent: Sendable, Equatable {
   case claimed(lane: Lane, tasks: Int)
   /// Receipts were written.
   case settled(lane: Lane, counts: Counts)
-  /// A credential was refused and is held now.
-  case held(credentials: [CredentialID], reason: String)
+  /// A credential was refused: these are held now.
+  case held([Credential], reason: String)
+  /// APNs or the network failed pushes for this reason, which will be tried again; said every ten seconds at most.
+  case failing(Credential, reason: String, devices: Int)
   /// Nothing can be sent for a credential until `retryAt`; said once per change.
-  case unreachable(credential: CredentialID, failure: SendFailure)
+  case unreachable(Credential, SendFailure)
   /// Sending for a credential works again.
-  case reachable(credential: CredentialID)
+  case reachable(Credential)
   /// Too many devices of a credential were called bad: none is retired for that until it is usual again.
-  case retirementStopped(credential: CredentialID)
+  case retirementStopped(Credential)
   /// A task killed its worker repeatedly and was parked.
   case parked(notification: NotificationID)
   /// A lease was lost: another worker has the task.

@@ -22,9 +22,12 @@ public final class Connector {
 
   /// Begins at once; `report` is called on the loop, never from within this initializer.
   ///
-  /// - Parameter deadline: when to give up, with ``SocketError/Operation/connectInTime``, unless a real failure is known.
+  /// - Parameters:
+  ///   - deadline: when to give up, with ``SocketError/Operation/connectInTime``, unless a real failure is known.
+  ///   - resolve: looks the name up; called once.
   public init(
     loop: EventLoop, host: String, port: UInt16, deadline: MonotonicTime,
+    resolve: NameResolution.Resolver = NameResolution.resolve,
     report: @escaping (Result<Socket, SocketError>) -> Void
   ) {
     self.loop = loop
@@ -38,7 +41,7 @@ public final class Connector {
         if let result = results.first { self?.resolved(result) }
       }
       self.mailbox = mailbox
-      NameResolution.resolve(host: host, port: port) { mailbox.send($0) }
+      resolve(host, port) { mailbox.send($0) }
     } catch {
       // Reported in a later turn, as promised.
       staggerTimer = loop.schedule(after: .zero) { [weak self] in self?.finish(.failure(error)) }

@@ -78,6 +78,9 @@ public final class EventLoop {
     now = clocks.monotonicTime()
   }
 
+  /// Descriptors that are watched, and timers that have not fired: for tests that nothing is left behind.
+  package var load: (descriptors: Int, timers: Int) { (slots.count - freeSlots.count, timers.count) }
+
   /// Runs turns until ``stop()``, then lets go of all handlers, timers and turn handlers.
   public func run() {
     while running { turn() }

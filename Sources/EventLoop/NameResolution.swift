@@ -1,5 +1,11 @@
 /// Looks names up away from the loops, since the system's resolver blocks for seconds when a name server is silent.
 public enum NameResolution {
+  /// Something that looks a name up and tells the result once, on any thread.
+  public typealias Resolver =
+    @Sendable (
+      _ host: String, _ port: UInt16, _ deliver: @escaping @Sendable (Result<[SocketAddress], SocketError>) -> Void
+    ) -> Void
+
   /// Resolves `host` on a thread of its own and calls `deliver` there, once, with at least one address or the failure.
   ///
   /// Both address families, in the order of RFC 6724 as the system's resolver gives them. Put the result into a

@@ -19,6 +19,9 @@ struct TimerQueue<Payload> {
   private var freeSlots: [Int] = []
   private var canceled = 0
 
+  /// Timers that are still wanted.
+  var count: Int { payloads.count - freeSlots.count }
+
   /// The earliest deadline that is still wanted.
   var nextDeadline: MonotonicTime? {
     mutating get {

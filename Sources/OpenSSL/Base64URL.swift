@@ -4,20 +4,7 @@ public enum Base64URL {
 
   /// The text of `bytes`: no `+`, `/`, `=` and no line break.
   public static func encode(_ bytes: some Collection<UInt8>) -> String {
-    var text: [UInt8] = []
-    text.reserveCapacity((bytes.count * 4 + 2) / 3)
-    var group: UInt32 = 0
-    var bits = 0
-    for byte in bytes {
-      group = group << 8 | UInt32(byte)
-      bits += 8
-      while bits >= 6 {
-        bits -= 6
-        text.append(alphabet[Int(group >> UInt32(bits) & 0x3F)])
-      }
-    }
-    if bits > 0 { text.append(alphabet[Int(group << UInt32(6 - bits) & 0x3F)]) }
-    return String(decoding: text, as: UTF8.self)
+    String(decoding: Base64.encode(bytes, alphabet), as: UTF8.self)
   }
 
   /// The bytes of a text; nil when it holds another character, padding, an impossible length, or bits beyond the last

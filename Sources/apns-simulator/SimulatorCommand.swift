@@ -41,13 +41,19 @@ enum SimulatorCommand {
           .value("log", "FILE", "appends one line of JSON per request"),
           .value("delay", "DURATION", "answers that much later, such as 20ms"),
           .flag("no-checks", "counts requests and answers 200, for benchmarks"),
-          .later("script"), .later("control"),
+        ]),
+      OptionGroup(
+        "Faults",
+        [
+          .value("script", "FILE", "what goes wrong and when, in JSON"),
+          .value("control", "HOST:PORT", "loopback address to look at it and to change its faults by HTTP"),
         ]),
     ],
     common: [],
     examples: [
       "apns-simulator --tls-dir tls --team-id ABCDE12345 --key-id KEY1234567 --key AuthKey_KEY1234567.p8",
       "apns-simulator --listen sandbox=127.0.0.1:0 --tls-dir tls --no-checks",
+      "apns-simulator --tls-dir tls --no-checks --script faults.json --control 127.0.0.1:2199",
     ],
     action: SimulatorRun.run)
 

@@ -24,6 +24,8 @@ struct SimulatorOptions {
     configuration.checks = checks
     configuration.answerDelay = try invocation.duration("delay") ?? .zero
     configuration.logPath = invocation.value("log")
+    if let path = invocation.value("script") { configuration.script = try FaultScript(file: path) }
+    configuration.control = try invocation.value("control").map(control)
     return configuration
   }
 
@@ -35,21 +37,35 @@ struct SimulatorOptions {
   }
 
   private func listener(_ text: String) throws(UsageError) -> SimulatorConfiguration.Listener {
-    let fault = invocation.usageError(
-      "--listen must be [production=|sandbox=]HOST:PORT, such as sandbox=127.0.0.1:2197 or [::1]:0, not '\(text)'")
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard let environment = parts.count == 1 ? .production : Environment(listenerName: parts[0]),
-      let address = parts.last, let colon = address.lastIndex(of: ":"),
-      let port = UInt16(address[address.index(after: colon)...])
-    else { throw fault }
+      let address = parts.last, let (host, port) = hostAndPort(address)
+    else {
+      throw invocation.usageError(
+        "--listen must be [production=|sandbox=]HOST:PORT, such as sandbox=127.0.0.1:2197 or [::1]:0, not '\(text)'")
+    }
+    return SimulatorConfiguration.Listener(environment, host: host, port: port)
+  }
+
+  /// Whoever reaches it may do anything to the simulator, so it is this machine's alone.
+  private func control(_ text: String) throws(UsageError) -> SimulatorConfiguration.Listener {
+    guard let (host, port) = hostAndPort(text), ["127.0.0.1", "::1", "localhost"].contains(host) else {
+      throw invocation.usageError("--control must be 127.0.0.1:PORT, [::1]:PORT or localhost:PORT, not '\(text)'")
+    }
+    return SimulatorConfiguration.Listener(host: host, port: port)
+  }
+
+  private func hostAndPort(_ address: String) -> (host: String, port: UInt16)? {
+    guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) else {
+      return nil
+    }
     var host = address[..<colon]
     if host.hasPrefix("["), host.hasSuffix("]") {
       host = host.dropFirst().dropLast()
     } else if host.contains(":") {
-      throw fault
+      return nil
     }
-    guard !host.isEmpty else { throw fault }
-    return SimulatorConfiguration.Listener(environment, host: String(host), port: port)
+    return host.isEmpty ? nil : (String(host), port)
   }
 
   private func keys(needed: Bool) throws -> [ProviderKey] {
@@ -79,23 +95,10 @@ struct SimulatorOptions {
 
   private func device(_ text: String) throws(UsageError) -> (deviceToken: String, state: DeviceState) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 2, !parts[0].isEmpty, let state = deviceState(parts[1]) else {
+    guard parts.count == 2, !parts[0].isEmpty, let state = DeviceState(parts[1]) else {
       throw invocation.usageError(
         "--device must be TOKEN=ok, unregistered, unregistered@MILLISECONDS, bad or other-topic")
     }
     return (parts[0], state)
-  }
-
-  private func deviceState(_ text: String) -> DeviceState? {
-    switch text {
-    case "ok": return .ok
-    case "bad": return .bad
-    case "other-topic": return .otherTopic
-    case "unregistered": return .unregistered(since: nil)
-    default:
-      let prefix = "unregistered@"
-      guard text.hasPrefix(prefix), let time = Int64(text.dropFirst(prefix.count)) else { return nil }
-      return .unregistered(since: UnixMilliseconds(time))
-    }
   }
 }

@@ -11,6 +11,7 @@ enum SimulatorRun {
     for address in simulator.addresses {
       console.print("listening on \(address) (\(address.environment.listenerName))")
     }
+    if let address = simulator.controlAddress { console.print("control on \(address)") }
     console.flush()
     await firstStopSignal(of: stops)
     console.print(await simulator.stop().json)

@@ -9,10 +9,9 @@ enum CheckCommand {
     "check", "Checks settings, keys and store, and prints the settings in force; says what to do about what is wrong.",
     options: [.json, .store], examples: ["pushrelay check"]
   ) { invocation, console in
-    let environment = ProcessEnvironment.current()
-    let report = ConfigurationLoader(invocation, environment: environment).load()
+    let report = ConfigurationLoader(invocation, environment: ProcessEnvironment.current()).load()
     var findings = report.findings + keyFindings(report.configuration)
-    findings += proxyFindings(report.configuration, environment)
+    findings += report.configuration.apns.proxyFindings
     if report.configuration.apps.isEmpty {
       findings.append(
         ConfigurationFinding(
@@ -33,13 +32,6 @@ enum CheckCommand {
     } catch {
       return error.findings
     }
-  }
-
-  private static func proxyFindings(
-    _ configuration: Configuration, _ environment: ProcessEnvironment
-  ) -> [ConfigurationFinding] {
-    let proxy = ProxyVariables(environment)
-    return Set([configuration.apns.production, configuration.apns.sandbox]).compactMap(proxy.finding)
   }
 
   /// Whether the store opens, and which apps are paused.

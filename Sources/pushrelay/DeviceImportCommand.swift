@@ -4,7 +4,8 @@ import PushCore
 
 /// `pushrelay device import`: registers the devices of a CSV file, in bounded memory.
 enum DeviceImportCommand {
-  private static let batchSize = 1000
+  /// Devices of one transaction: few enough that an urgent enqueue behind it waits for milliseconds.
+  private static let batchSize = 200
 
   static let command = Command(
     "import", "Registers the devices of a CSV file; bad rows are reported and do not stop the others.",

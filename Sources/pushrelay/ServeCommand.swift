@@ -14,6 +14,7 @@ enum ServeCommand {
       options: [
         .store, .value("host", "HOST:PORT", "another APNs, such as the simulator"),
         .value("ca", "FILE", "PEM file of an authority to trust beside the system's"),
+        .value("proxy", "URL", "HTTP proxy to reach APNs through: http://USER:PASSWORD@HOST:PORT"),
       ],
       examples: ["pushrelay \(name) --config /etc/pushrelay/pushrelay.json"]
     ) { invocation, console in

@@ -198,7 +198,7 @@ struct OpenSend {
     line.latencyMilliseconds = answer.latencyMilliseconds < 0 ? nil : Int(answer.latencyMilliseconds)
     switch answer.verdict {
     case .accepted: finish(&line, .accepted, nil, .success)
-    case .rejected(let reason), .gone(let reason, _): finish(&line, .rejected, reason, .rejected)
+    case .rejected(let reason), .gone(let reason, _), .unfit(let reason): finish(&line, .rejected, reason, .rejected)
     case .held(_, let reason): finish(&line, .rejected, reason, .configuration)
     case .retry(let reason, _): finish(&line, .failed, reason, .temporaryFailure)
     case .unsent(let failure, _):

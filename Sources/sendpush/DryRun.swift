@@ -8,10 +8,11 @@ enum DryRun {
   static func text(of publication: Publication, app: Configuration.App?, _ context: CommandContext) -> String {
     let environment = publication.environment ?? publication.defaultEnvironment
     let tokens: [DeviceToken?] = publication.target.tokens.isEmpty ? [nil] : publication.target.tokens
+    let apns = context.configuration.apns
     return tokens.map { token in
       RequestPreview(
         of: publication, deviceToken: token,
-        host: APNsSenderConfiguration(context.configuration.apns).host(for: environment),
+        host: environment == .production ? apns.production : apns.sandbox,
         teamID: app?.teamID ?? "", keyID: app?.keyID ?? "", now: context.clocks.wallTime()
       ).text
     }.joined(separator: "\n")

@@ -19,7 +19,9 @@ enum SendCommand {
         "Where",
         [
           .value("host", "HOST:PORT", "another APNs, such as the simulator"),
-          .value("ca", "FILE", "PEM file of an authority to trust beside the system's"), .store, .later("api"),
+          .value("ca", "FILE", "PEM file of an authority to trust beside the system's"),
+          .value("proxy", "URL", "HTTP proxy to reach APNs through: http://USER:PASSWORD@HOST:PORT"), .store,
+          .later("api"),
           .later("api-key"),
         ]),
     ],

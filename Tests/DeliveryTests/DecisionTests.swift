@@ -39,19 +39,26 @@ struct DecisionTests {
     #expect(decision == expected)
   }
 
-  @Test("the fuse blows when more than a fifth of fifty answers call the token bad, and mends when it is usual again")
-  func fuse() {
-    var fuse = RetirementFuse()
+  @Test("no device is retired as bad before something was accepted, nor when most are called bad")
+  func fuse() async {
     let start = MonotonicTime(nanoseconds: 1_000_000_000_000)
+    var nothingAccepted = RetirementFuse()
+    let early = nothingAccepted.note(answers: 9, accepted: 0, refusals: 9, at: start)
+    let later = nothingAccepted.note(answers: 1, accepted: 0, refusals: 1, at: start)
+    let again = nothingAccepted.note(answers: 1, accepted: 0, refusals: 1, at: start)
 
-    let afterFew = fuse.note(answers: 49, refusals: 49, at: start)
-    #expect(!afterFew && fuse.allowsRetirement, "too few answers to conclude anything")
-    let afterMany = fuse.note(answers: 1, refusals: 1, at: start)
-    #expect(afterMany && !fuse.allowsRetirement)
-    let again = fuse.note(answers: 10, refusals: 10, at: start)
-    #expect(!again, "said once")
-    _ = fuse.note(answers: 1000, refusals: 0, at: start + .seconds(10))
-    #expect(fuse.allowsRetirement)
+    #expect(!nothingAccepted.allowsRetirement)
+    #expect([early, later, again] == [false, true, false], "said once, when it is worth it")
+
+    var usual = RetirementFuse()
+    _ = usual.note(answers: 3, accepted: 2, refusals: 1, at: start)
+    #expect(usual.allowsRetirement, "one of three, and others were accepted")
+    _ = usual.note(answers: 97, accepted: 67, refusals: 30, at: start)
+    #expect(!usual.allowsRetirement, "a third of a hundred")
+    _ = usual.note(answers: 900, accepted: 900, refusals: 0, at: start + .seconds(10))
+    #expect(usual.allowsRetirement, "usual again")
+    _ = usual.note(answers: 1, accepted: 0, refusals: 1, at: start + .seconds(1000))
+    #expect(!usual.allowsRetirement, "what was accepted long ago proves nothing")
   }
 
   @Test("a merge of sources sends one push to a device that is in several, and stops where a full window ends")

@@ -67,6 +67,8 @@ final class ScriptedSender: PushSender {
     if !answers.isEmpty { handler?(answers) }
   }
 
+  func withdraw() {}
+
   func canSign(_ credential: Credential) -> Bool { state.withLock { $0.signs }(credential) }
 
   func text(of reason: PushReason) -> String {
@@ -82,7 +84,7 @@ final class ScriptedSender: PushSender {
     let status: UInt16 =
       switch verdict {
       case .accepted: 200
-      case .rejected: 400
+      case .rejected, .unfit: 400
       case .gone: 410
       case .retry: 503
       case .held: 403

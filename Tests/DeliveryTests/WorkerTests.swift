@@ -5,115 +5,11 @@ import StoreSQLite
 import Support
 import Testing
 
-/// A worker on a real SQLite file with a scripted sender, under driven clocks.
-private struct Bench {
-  let store: SQLiteStore
-  let sender: ScriptedSender
-  let clocks: DrivenClocks
-  let events = Lock<[WorkerEvent]>([])
-
-  static let topic = "com.example.dashboard"
-
-  /// Runs `body` beside a worker; the worker is stopped afterwards.
-  static func run(
-    _ sender: ScriptedSender = ScriptedSender(), owner: Int64 = 1,
-    _ body: @escaping @Sendable (Bench) async throws -> Void
-  ) async throws {
-    try await withTemporaryDirectory { directory in
-      let clocks = DrivenClocks()
-      let bench = Bench(
-        store: try await SQLiteStore.open(directory.path(of: "relay.db"), clocks: clocks), sender: sender,
-        clocks: clocks)
-      _ = try await bench.store.bind(
-        Environment.allCases.map {
-          AppBinding(topic: topic, environment: $0, teamID: "ABCDE12345", keyID: "KEY1234567")
-        })
-      try await bench.whileWorking(owner: owner) { try await body(bench) }
-      await bench.store.close()
-    }
-  }
-
-  /// Runs a worker while `body` runs.
-  func whileWorking(owner: Int64, _ body: @escaping @Sendable () async throws -> Void) async throws {
-    let events = events
-    let worker = Worker(
-      store: store, sender: sender, clocks: clocks, configuration: WorkerConfiguration(owner: owner),
-      events: { event in events.withLock { $0.append(event) } })
-    try await withThrowingTaskGroup(of: Void.self) { group in
-      group.addTask { await worker.run() }
-      group.addTask {
-        let outcome: Result<Void, any Error>
-        do { outcome = .success(try await body()) } catch { outcome = .failure(error) }
-        worker.stop(grace: .zero)
-        try outcome.get()
-      }
-      try await group.waitForAll()
-    }
-  }
-
-  func register(_ count: Int, interest: String? = nil, user: String? = nil, environment: Environment = .production)
-    async throws -> [DeviceToken]
-  {
-    let tokens = (0..<count).map { index in
-      let text = String(index + 1, radix: 16)
-      return DeviceToken(stored: String(repeating: "0", count: 64 - text.utf8.count) + text)
-    }
-    _ = try await store.register(
-      tokens.map {
-        DeviceRegistration(
-          topic: Self.topic, environment: environment, token: $0, user: user.map { .set($0) } ?? .unchanged,
-          userIsVerified: true, interests: interest.map { .set([$0]) } ?? .unchanged)
-      })
-    return tokens
-  }
-
-  func publish(
-    _ target: Target, lane: Lane = .normal, deadline: Deadline = .after(.seconds(3600)),
-    sendAt: UnixMilliseconds? = nil
-  ) async throws -> NotificationID {
-    let result = try await store.publish(
-      Publication(
-        topic: Self.topic, target: target, payload: Array(#"{"aps":{"alert":"x"}}"#.utf8),
-        headers: PushHeaders(pushType: .alert, priority: .immediate), lane: lane, deadline: deadline, sendAt: sendAt))
-    guard case .stored(let id, _) = result else { throw SupportError("not stored: \(result)") }
-    return id
-  }
-
-  /// Moves the clocks on in small steps until the condition holds.
-  func until(
-    _ what: String, step: Duration = .milliseconds(20), _ condition: () async throws -> Bool
-  ) async throws {
-    try await eventually(within: .seconds(30), what) {
-      if try await condition() { return true }
-      clocks.advance(by: step)
-      return false
-    }
-  }
-
-  /// Waits for the final state and gives it.
-  func final(_ id: NotificationID, step: Duration = .milliseconds(20)) async throws -> NotificationStatus {
-    try await until("notification \(id) is final", step: step) { try await store.status(id)?.state.isFinal == true }
-    guard let status = try await store.status(id) else { throw SupportError("no status") }
-    return status
-  }
-
-  func receipts(_ id: NotificationID) async throws -> [Receipt] {
-    var receipts: [Receipt] = []
-    var after: DeviceID? = DeviceID(0)
-    while let start = after {
-      let page = try await store.receipts(id, outcome: nil, after: start, limit: 1000)
-      receipts += page.receipts
-      after = page.next
-    }
-    return receipts
-  }
-}
-
 @Suite("Worker on a SQLite file", .timeLimit(.minutes(2)))
 struct WorkerTests {
   @Test("a notification to an interest reaches each subscriber once, and each has one receipt", arguments: [3, 2500])
   func interest(count: Int) async throws {
-    try await Bench.run { bench in
+    try await WorkerBench.run { bench in
       let tokens = try await bench.register(count, interest: "news")
       let id = try await bench.publish(Target(interests: ["news"]))
 
@@ -131,7 +27,7 @@ struct WorkerTests {
 
   @Test("interests, users and tokens that name the same devices give one push each")
   func mixed() async throws {
-    try await Bench.run { bench in
+    try await WorkerBench.run { bench in
       let tokens = try await bench.register(5, interest: "news", user: "jane")
       let stranger = DeviceToken(stored: String(repeating: "ab", count: 32))
       let id = try await bench.publish(
@@ -148,7 +44,7 @@ struct WorkerTests {
   @Test("a 410 retires the device unless it registered again after the time it names")
   func gone() async throws {
     let sender = ScriptedSender()
-    try await Bench.run(sender) { bench in
+    try await WorkerBench.run(sender) { bench in
       let tokens = try await bench.register(2)
       let registeredAt = bench.clocks.wallTime().value
       sender.script { sent in
@@ -171,7 +67,7 @@ struct WorkerTests {
   @Test("what APNs failed is tried again after its back-off, and only that")
   func retries() async throws {
     let sender = ScriptedSender()
-    try await Bench.run(sender) { bench in
+    try await WorkerBench.run(sender) { bench in
       let tokens = try await bench.register(10)
       let failing = tokens[4].text
       let failures = Lock(2)
@@ -198,7 +94,7 @@ struct WorkerTests {
   @Test("a retry that would come after the deadline ends as expired at once, with the last reason")
   func expiredRetry() async throws {
     let sender = ScriptedSender { _ in .retry(.known(ReasonID(42)), notBefore: nil) }
-    try await Bench.run(sender) { bench in
+    try await WorkerBench.run(sender) { bench in
       let tokens = try await bench.register(1)
       let id = try await bench.publish(Target(tokens: tokens), deadline: .after(.seconds(10)))
 
@@ -213,7 +109,7 @@ struct WorkerTests {
 
   @Test("an expired notification is not sent and counts no attempt")
   func expired() async throws {
-    try await Bench.run { bench in
+    try await WorkerBench.run { bench in
       let tokens = try await bench.register(3)
       let id = try await bench.publish(
         Target(tokens: tokens), deadline: .at(UnixMilliseconds(bench.clocks.wallTime().value - 1000)))
@@ -229,7 +125,7 @@ struct WorkerTests {
   @Test("a refused credential holds the work uncounted; resumed, everything is sent once")
   func held() async throws {
     let sender = ScriptedSender { _ in .held(.key, .known(ReasonID(29))) }
-    try await Bench.run(sender) { bench in
+    try await WorkerBench.run(sender) { bench in
       let tokens = try await bench.register(30)
       let id = try await bench.publish(Target(tokens: tokens))
       try await bench.until("it is held") { try await bench.store.status(id)?.state == .held }
@@ -250,7 +146,7 @@ struct WorkerTests {
   @Test("while APNs cannot be reached nothing is written, and afterwards everything is sent once")
   func unreachable() async throws {
     let sender = ScriptedSender()
-    try await Bench.run(sender) { bench in
+    try await WorkerBench.run(sender) { bench in
       let tokens = try await bench.register(20)
       let clocks = bench.clocks
       let failure = SendFailure(kind: .unreachable, message: "connection refused", remedy: "start it")
@@ -270,7 +166,7 @@ struct WorkerTests {
   @Test("cancel stops what is not with a connection; the sums add up")
   func canceled() async throws {
     let sender = ScriptedSender { _ in nil }
-    try await Bench.run(sender) { bench in
+    try await WorkerBench.run(sender) { bench in
       _ = try await bench.register(3000, interest: "news")
       let id = try await bench.publish(Target(interests: ["news"]), lane: .bulk)
       try await bench.until("two batches are out") { bench.sender.sent.count == 2000 }
@@ -300,11 +196,11 @@ struct WorkerTests {
     let notification = Lock<NotificationID?>(nil)
     try await withTemporaryDirectory { directory in
       let clocks = DrivenClocks()
-      let bench = Bench(
-        store: try await SQLiteStore.open(directory.path(of: "relay.db"), clocks: clocks), sender: sender,
+      let bench = WorkerBench(
+        store: FaultyStore(try await SQLiteStore.open(directory.path(of: "relay.db"), clocks: clocks)), sender: sender,
         clocks: clocks)
       _ = try await bench.store.bind([
-        AppBinding(topic: Bench.topic, environment: .production, teamID: "ABCDE12345", keyID: "KEY1234567")
+        AppBinding(topic: WorkerBench.topic, environment: .production, teamID: "ABCDE12345", keyID: "KEY1234567")
       ])
       try await bench.whileWorking(owner: 1) {
         let tokens = try await bench.register(5)
@@ -327,7 +223,7 @@ struct WorkerTests {
 
   @Test("a scheduled notification waits for its time and reaches who registered before it")
   func scheduled() async throws {
-    try await Bench.run { bench in
+    try await WorkerBench.run { bench in
       let id = try await bench.publish(
         Target(interests: ["later"]), sendAt: UnixMilliseconds(bench.clocks.wallTime().value + 60_000))
       _ = try await bench.register(2, interest: "later")
@@ -342,7 +238,7 @@ struct WorkerTests {
 
   @Test("an urgent audience beyond a thousand devices goes on in lane 1, each device once")
   func urgentMany() async throws {
-    try await Bench.run { bench in
+    try await WorkerBench.run { bench in
       _ = try await bench.register(2500, interest: "all")
       let id = try await bench.publish(Target(interests: ["all"]), lane: .urgent)
 
@@ -357,7 +253,7 @@ struct WorkerTests {
   @Test("a text that no table has is kept with its receipt")
   func unknownReason() async throws {
     let sender = ScriptedSender { _ in .rejected(.unknown("BrandNewReason")) }
-    try await Bench.run(sender) { bench in
+    try await WorkerBench.run(sender) { bench in
       let tokens = try await bench.register(1)
       let id = try await bench.publish(Target(tokens: tokens))
 

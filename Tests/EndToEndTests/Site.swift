@@ -44,7 +44,7 @@ final class Site: Sendable {
   /// Writes `pushrelay.json`; the defaults are this site's own.
   func writeConfiguration(
     topic: String = Site.topic, keyFile: String = "AuthKey_\(Site.keyID).p8", address: String? = nil,
-    authorities: String = "tls/ca.pem", requestTimeout: String = "20s"
+    authorities: String = "tls/ca.pem", requestTimeout: String = "20s", proxy: String? = nil
   ) throws {
     try directory.write(
       """
@@ -52,18 +52,24 @@ final class Site: Sendable {
         "store": "sqlite:relay.db",
         "apps": [{ "topic": "\(topic)", "environment": "production", "team_id": "\(Self.team)", "key_id": "\(Self.keyID)",
                    "key_file": "\(keyFile)" }],
-        "apns": { "production": "\(address ?? self.address)", "ca_file": "\(authorities)", "request_timeout": "\(requestTimeout)" },
+        "apns": { "production": "\(address ?? self.address)", "ca_file": "\(authorities)", "proxy": \(proxy.map { "\"\($0)\"" } ?? "null"),
+                  "request_timeout": "\(requestTimeout)" },
         "shutdown_grace": "5s"
       }
       """, to: "pushrelay.json")
   }
 
   /// Runs `sendpush` in the site's folder.
-  func sendpush(_ arguments: String..., input: String = "", deadline: Duration = .seconds(60)) async throws
-    -> ProgramResult
-  {
-    try await sendpush.run(arguments, input: Array(input.utf8), directory: directory.path, deadline: deadline)
+  func sendpush(
+    _ arguments: String..., environment: [String: String] = [:], input: String = "", deadline: Duration = .seconds(60)
+  ) async throws -> ProgramResult {
+    try await sendpush.run(
+      arguments, input: Array(input.utf8), environment: BuiltProgram.defaultEnvironment.merging(environment) { $1 },
+      directory: directory.path, deadline: deadline)
   }
+
+  /// The port of the simulator.
+  var port: UInt16 { address.split(separator: ":").last.flatMap { UInt16($0) } ?? 0 }
 
   /// Runs `pushrelay` in the site's folder.
   func pushrelay(_ arguments: String..., input: String = "", deadline: Duration = .seconds(60)) async throws

@@ -223,6 +223,24 @@ import Testing
     peer.stop()
   }
 
+  @Test("A connection that answers nothing but 500 is replaced, and the next one is used")
+  func serverErrorsUntilReconnect() async throws {
+    let peer = try RawPeer { event, peer in
+      if case .connected = event { peer.settings([3: 1]) }
+      if case .request(let stream) = event { peer.answer(stream, peer.number == 1 ? "500" : "200") }
+    }
+    let client = try TestClient(port: peer.port)
+    try client.submit(100)
+
+    let responses = await client.responses(100)
+
+    expectEachOnce(responses, 100)
+    #expect(responses.count { $0.connection == 1 && $0.status == 500 } == 20)
+    #expect(responses.count { $0.connection == 2 && $0.status == 200 } == 80)
+    await client.close()
+    peer.stop()
+  }
+
   @Test("GOAWAY: streams above its last id go to another connection, those at or below are answered on this one")
   func goAway() async throws {
     let peer = try RawPeer { event, peer in
@@ -439,7 +457,7 @@ import Testing
     while await client.client.snapshot().first?.connections.first?.settingsReceived != true {}
     try client.submit(1)
     let failure = try #require(await client.responses(1)[0].unsent)
-    #expect(failure.kind == .invalidRequest)
+    #expect(failure.kind == .headerListTooLarge)
     #expect(failure.description.contains("200"))
     await client.close()
     peer.stop()

@@ -27,6 +27,12 @@ final class RawPeer: Sendable {
     case silent
     /// Answers anything with an HTTP/1.1 error in clear.
     case plainHTTP
+    /// Closes what it accepted.
+    case closing
+    /// TLS and frames, but says nothing for so long first.
+    case slow(Duration)
+    /// Another one for each connection, by its number.
+    case by(@Sendable (Int) -> Manners)
   }
 
   let port: UInt16
@@ -92,14 +98,22 @@ private final class PeerListener: EventHandler {
         count += 1
         return count
       }
-      switch manners {
-      case .frames:
-        guard let stream = try? TLSStream(server: tls, socket: accepted, peer: "client") else { continue }
-        PeerConnection(number: number, loop: loop, stream: stream, script: script).begin()
-      case .silent, .plainHTTP:
-        let connection = ClearConnection(socket: accepted, answers: manners == .plainHTTP)
-        _ = try? loop.register(accepted.descriptor, handler: connection)
-      }
+      serve(accepted, number, manners)
+    }
+  }
+
+  private func serve(_ accepted: Socket, _ number: Int, _ manners: RawPeer.Manners) {
+    switch manners {
+    case .frames:
+      guard let stream = try? TLSStream(server: tls, socket: accepted, peer: "client") else { return }
+      PeerConnection(number: number, loop: loop, stream: stream, script: script).begin()
+    case .silent:
+      _ = try? loop.register(accepted.descriptor, handler: ClearConnection(socket: accepted, answers: false))
+    case .plainHTTP:
+      _ = try? loop.register(accepted.descriptor, handler: ClearConnection(socket: accepted, answers: true))
+    case .closing: accepted.close()
+    case .slow(let delay): loop.schedule(after: delay) { self.serve(accepted, number, .frames) }
+    case .by(let choose): serve(accepted, number, choose(number))
     }
   }
 }
@@ -242,6 +256,17 @@ final class PeerConnection: EventHandler {
     stream.close()
   }
 
+  /// Closes with FIN and without TLS's farewell.
+  func cut() {
+    guard !isClosed else { return }
+    isClosed = true
+    if let registration { loop.remove(registration, descriptor: stream.socket.descriptor) }
+    stream.socket.close()
+  }
+
+  /// Runs `body` on the peer's thread after a delay.
+  func after(_ delay: Duration, _ body: @escaping () -> Void) { loop.schedule(after: delay, body) }
+
   /// Closes with RST.
   func abort() {
     stream.socket.setAbortiveClose()
@@ -258,6 +283,15 @@ extension PeerConnection {
     output += Self.bytes(stream) + payload
     flush()
   }
+
+  /// Bytes that need not be frames.
+  func raw(_ bytes: [UInt8]) {
+    output += bytes
+    flush()
+  }
+
+  /// WINDOW_UPDATE; stream 0 is the connection.
+  func windowUpdate(_ stream: UInt32, _ increment: UInt32) { send(type: 8, stream: stream, Self.bytes(increment)) }
 
   /// SETTINGS; 3 is MAX_CONCURRENT_STREAMS, 6 MAX_HEADER_LIST_SIZE.
   func settings(_ values: [UInt16: UInt32] = [:]) {

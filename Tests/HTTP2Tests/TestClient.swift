@@ -23,7 +23,7 @@ final class TestClient: Sendable {
   }
 
   init(
-    port: UInt16, host: String = "localhost", tls: TLSContext? = nil, connections: Int = 1,
+    port: UInt16, host: String = "localhost", tls: TLSContext? = nil, proxy: HTTP2Proxy? = nil, connections: Int = 1,
     configure: (inout HTTP2ClientConfiguration) -> Void = { _ in }
   ) throws {
     var configuration = HTTP2ClientConfiguration()
@@ -46,7 +46,8 @@ final class TestClient: Sendable {
       ready?.resume()
     }
     origin = client.addOrigin(
-      HTTP2Origin(host: host, port: port, tls: try tls ?? Fixture.trust(), maximumConnections: connections))
+      HTTP2Origin(
+        host: host, port: port, tls: try tls ?? Fixture.trust(), proxy: proxy, maximumConnections: connections))
   }
 
   /// Submits `count` requests as one batch; each path ends in its number.

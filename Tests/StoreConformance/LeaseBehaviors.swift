@@ -10,6 +10,8 @@ extension StoreBehavior {
     StoreBehavior("Claims come in the order of due times, within the window when one is given", claimOrder),
     StoreBehavior("A worker is not given tasks of credentials it cannot sign for", claimsAreSignable),
     StoreBehavior("A lease that ran out makes the task ready; a renewed one does not", leasesRunOut),
+    StoreBehavior("A worker's own live tasks are not taken for those of a dead one", ownTasksLive),
+    StoreBehavior("A clock that is set back an hour holds up neither leased nor new work", clockSetBack),
     StoreBehavior("A task that is claimed five times without a receipt is parked until an operator frees it", parking),
     StoreBehavior("A receipt starts the count of claims without progress again", progressPreventsParking),
     StoreBehavior("A task given back does not count the claim and keeps its cursor", releases),
@@ -97,14 +99,14 @@ private func leasesRunOut(_ fixture: StoreFixture) async throws {
   let task = try await fixture.claimOne(owner: 1)
 
   fixture.clocks.advance(by: .seconds(14))
-  #expect(try await fixture.store.reap().isEmpty)
+  #expect(try await fixture.store.reap(except: []).isEmpty)
   let renewed = try await fixture.store.renew(
     [LeaseReference(task: task.id, epoch: task.epoch)], owner: 1, lease: StoreFixture.lease)
   #expect(renewed == [.kept])
   fixture.clocks.advance(by: .seconds(14))
-  #expect(try await fixture.store.reap().isEmpty)
+  #expect(try await fixture.store.reap(except: []).isEmpty)
   fixture.clocks.advance(by: .seconds(2))
-  let reaped = try await fixture.store.reap()
+  let reaped = try await fixture.store.reap(except: [])
   #expect(
     reaped == [ReapedTask(id: task.id, notificationID: task.notificationID, lane: .normal, isParked: false)])
 
@@ -115,13 +117,38 @@ private func leasesRunOut(_ fixture: StoreFixture) async throws {
   #expect(late == [.lost])
 }
 
+private func ownTasksLive(_ fixture: StoreFixture) async throws {
+  try await fixture.bindApp()
+  try await fixture.publish(Target(tokens: [StoreFixture.token(1)]))
+  let task = try await fixture.claimOne(owner: 1)
+  fixture.clocks.advance(by: .seconds(60))
+
+  #expect(try await fixture.store.reap(except: [task.id]).isEmpty)
+  let renewed = try await fixture.store.renew(
+    [LeaseReference(task: task.id, epoch: task.epoch)], owner: 1, lease: StoreFixture.lease)
+  #expect(renewed == [.kept])
+}
+
+private func clockSetBack(_ fixture: StoreFixture) async throws {
+  try await fixture.bindApp()
+  try await fixture.publish(Target(tokens: [StoreFixture.token(1)]))
+  let leased = try await fixture.claimOne(owner: 1)
+  let waiting = try await fixture.publish(Target(tokens: [StoreFixture.token(2)]))
+  fixture.clocks.stepWall(by: .seconds(-3600))
+
+  #expect(try await fixture.store.reap(except: []).map(\.id) == [leased.id])
+  try await fixture.store.sweep()
+  let claimed = try await fixture.claim()
+  #expect(Set(claimed.map(\.notificationID)) == [leased.notificationID, waiting])
+}
+
 private func parking(_ fixture: StoreFixture) async throws {
   try await fixture.bindApp()
   let id = try await fixture.publish(Target(tokens: [StoreFixture.token(1)]))
   for round in 1...5 {
     _ = try await fixture.claimOne(owner: Int64(round))
     fixture.clocks.advance(by: .seconds(16))
-    #expect(try await fixture.store.reap().map(\.isParked) == [round == 5])
+    #expect(try await fixture.store.reap(except: []).map(\.isParked) == [round == 5])
   }
   #expect(try await fixture.claim().isEmpty)
   #expect(try await fixture.status(id).state == .parked)
@@ -142,7 +169,7 @@ private func progressPreventsParking(_ fixture: StoreFixture) async throws {
     let task = try await fixture.claimOne(owner: Int64(round))
     if round < 7 { try await fixture.flush(.news(of: task, accepted: [devices[round]]), owner: Int64(round)) }
     fixture.clocks.advance(by: .seconds(16))
-    #expect(try await fixture.store.reap().map(\.isParked) == [false])
+    #expect(try await fixture.store.reap(except: []).map(\.isParked) == [false])
   }
 }
 
@@ -163,7 +190,7 @@ private func releases(_ fixture: StoreFixture) async throws {
   #expect(task.settled == 1)
   #expect(try await fixture.walk(task) == Array(devices[1...]))
   fixture.clocks.advance(by: .seconds(16))
-  #expect(try await fixture.store.reap().map(\.isParked) == [false])
+  #expect(try await fixture.store.reap(except: []).map(\.isParked) == [false])
 }
 
 private func splits(_ fixture: StoreFixture) async throws {

@@ -1,5 +1,4 @@
 import PushCore
-import StoreConformance
 import StoreSQLite
 import Support
 import Testing

@@ -10,7 +10,7 @@ import PushCore
 /// time. Directory 0700, files 0600.
 public final class ProviderTokenFile: ProviderTokenStore {
   /// How long another process may hold the lock before a call gives up.
-  public static let lockPatience: Duration = .seconds(5)
+  public static let lockPatience: Duration = .seconds(15)
   private static let lockPollInterval: Duration = .milliseconds(10)
 
   private let directory: String

@@ -51,7 +51,7 @@ enum ResponseReader {
     switch kind {
     case .drop: .rejected(reason)
     case .gone: .gone(reason, registeredBefore: timestamp)
-    case .unfit: .gone(reason, registeredBefore: nil)
+    case .unfit: .unfit(reason)
     case .holdKey: .held(.key, reason)
     case .holdApp, .ownConnection: .held(.app, reason)
     // The sender has tried once more, and it was the same: a clock or a key is wrong.
@@ -65,7 +65,7 @@ enum ResponseReader {
   /// What an unknown reason asks, by the class of its status.
   private static func kind(ofStatus status: UInt16) -> ReasonClass {
     switch status {
-    case 401, 403: .holdApp
+    case 401, 403: .holdKey
     case 410: .gone
     case 408, 425, 429: .wait
     case 400..<500: .drop

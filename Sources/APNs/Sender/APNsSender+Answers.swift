@@ -11,6 +11,8 @@ extension APNsSender {
       reader.read(responses, of: &state.sent)
       if !reader.held.isEmpty { state.hold(reader.held, at: now) }
     }
+    // What was refused once would be refused again, and APNs counts that: nothing more is written for it.
+    for origin in reader.refusing { client.withdraw(origin) }
     for (key, token) in reader.tooManyUpdates { stopMinting(key, token) }
     for again in reader.repeats { repeatOnce(again) }
     deliver(reader.answers)
@@ -47,6 +49,7 @@ extension APNsSender {
   private func repeatOnce(_ again: AnswerReader.Repeat, with token: ProviderToken) {
     let batch = again.batch
     if state.withLock({ $0.retires(again.connection, of: batch.origin) }) {
+      client.withdraw(batch.origin)
       client.replaceConnections(of: batch.origin)
     }
     submit(batch.push, environment(of: batch.push), batch.key, token, indexes: again.indexes)

@@ -39,11 +39,14 @@ extension APNsSender {
     return state.withLock { state in
       if let origin = state.origins[originKey] { return origin }
       let host = configuration.host(for: environment)
-      let origin = client.addOrigin(
+      var described =
         HTTP2Origin(
-          host: host.host, port: host.port, tls: tls,
+          host: host.host, port: host.port, tls: tls, proxy: configuration.proxy(for: environment),
           maximumConnections: isUrgent ? 1 : configuration.connections,
-          label: "\(environment.name) \(key.keyID)\(isUrgent ? " urgent" : "")"))
+          label: "\(environment.name) \(key.keyID)\(isUrgent ? " urgent" : "")")
+      // A login approval lives for minutes: it must not wait for a minute once APNs is back.
+      if isUrgent { described.maximumBackoff = .seconds(5) }
+      let origin = client.addOrigin(described)
       state.origins[originKey] = origin
       return origin
     }

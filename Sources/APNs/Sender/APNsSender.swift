@@ -83,6 +83,9 @@ public final class APNsSender: PushSender {
     for origin in dropped { client.removeOrigin(origin) }
   }
 
+  /// Gives back, unsent, what is not on a connection yet; open requests go on.
+  public func withdraw() { client.withdraw() }
+
   /// Opens a connection as the credential's pushes would use it; nil when that works, else why it does not.
   public func connect(_ credential: Credential) async -> SendFailure? {
     guard let key = state.withLock({ $0.signers.key(for: credential) }) else {

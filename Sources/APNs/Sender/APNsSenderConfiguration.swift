@@ -8,6 +8,10 @@ public struct APNsSenderConfiguration: Sendable {
   public var production = HostPort(host: "api.push.apple.com", port: 443)
   /// The sandbox service.
   public var sandbox = HostPort(host: "api.sandbox.push.apple.com", port: 443)
+  /// The proxy to production; nil = directly.
+  public var productionProxy: ProxyLocation?
+  /// The proxy to the sandbox; nil = directly.
+  public var sandboxProxy: ProxyLocation?
   /// A PEM file of certificate authorities to trust beside the system's.
   public var authoritiesFile: String?
   /// The most connections for each key and environment; the urgent lane has one more of its own.
@@ -24,10 +28,13 @@ public struct APNsSenderConfiguration: Sendable {
   /// Apple's services.
   public init() {}
 
-  /// What the configuration file says.
-  public init(_ settings: Configuration.APNs) {
+  /// What the settings say.
+  /// - Throws: ``Operations/ConfigurationError`` when a service is to be reached through a proxy that cannot be used.
+  public init(_ settings: Configuration.APNs) throws(ConfigurationError) {
     production = settings.production
     sandbox = settings.sandbox
+    productionProxy = try settings.proxy(for: settings.production)
+    sandboxProxy = try settings.proxy(for: settings.sandbox)
     authoritiesFile = settings.authoritiesFile
     connections = settings.connections
     requestTimeout = settings.requestTimeout
@@ -39,6 +46,19 @@ public struct APNsSenderConfiguration: Sendable {
     switch environment {
     case .production: production
     case .sandbox: sandbox
+    }
+  }
+
+  func proxy(for environment: PushCore.Environment) -> HTTP2Proxy? {
+    let proxy =
+      switch environment {
+      case .production: productionProxy
+      case .sandbox: sandboxProxy
+      }
+    return proxy.map { proxy in
+      HTTP2Proxy(
+        host: proxy.address.host, port: proxy.address.port,
+        credentials: proxy.credentials.map { ($0.user, $0.password.reveal()) })
     }
   }
 

@@ -23,8 +23,9 @@ struct AnswerReader {
   private(set) var repeats: [Repeat] = []
   /// Keys whose provider tokens APNs calls too many, with the token presented.
   private(set) var tooManyUpdates: [(key: ProviderKey, token: ProviderToken)] = []
-  /// Credentials that were refused.
+  /// Credentials that were refused, and the connections of whose pushes that was.
   private(set) var held: Set<CredentialID> = []
+  private(set) var refusing: Set<HTTP2OriginID> = []
 
   private let wallTime: UnixMilliseconds
   private let time: MonotonicTime
@@ -35,6 +36,8 @@ struct AnswerReader {
     self.time = time
   }
 
+  /// How soon a push is offered again that was withdrawn: the answers that tell what to do are on their way.
+  private static let withdrawalWait: Duration = .milliseconds(100)
   /// How soon a push is offered again whose connection ended without a word on when.
   private static let connectionWait: Duration = .seconds(1)
 
@@ -101,7 +104,10 @@ struct AnswerReader {
       .waitDevice, .wait:
       break
     }
-    if case .held = reading.verdict { held.insert(batch.push.credential) }
+    if case .held = reading.verdict {
+      held.insert(batch.push.credential)
+      refusing.insert(batch.origin)
+    }
     return reading.verdict
   }
 
@@ -128,6 +134,7 @@ struct AnswerReader {
     let retryAt =
       switch failure.kind {
       case .deadline, .closing: time
+      case .withdrawn: time + Self.withdrawalWait
       default: failure.retryNotBefore ?? time + Self.connectionWait
       }
     if let lastFailure, lastFailure.http.kind == failure.kind,

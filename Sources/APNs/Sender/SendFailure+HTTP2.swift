@@ -6,6 +6,7 @@ extension SendFailure {
   /// Why a request could not be sent, in the words of someone who has to repair it.
   init(_ failure: HTTP2Failure) {
     let settings = "apns.production, apns.sandbox or --host"
+    let proxySettings = "apns.proxy, --proxy or HTTPS_PROXY"
     let endpoint = failure.endpoint
     func unreachable(_ what: String, _ remedy: String) -> SendFailure {
       SendFailure(
@@ -41,10 +42,32 @@ extension SendFailure {
         unreachable(
           "it does not speak HTTP/2",
           "Check host and port in \(settings); a proxy that opens TLS does not work")
+      case .proxyUnreachable:
+        unreachable(
+          "the proxy on the way cannot be reached",
+          "Check host and port of \(proxySettings), or name APNs in NO_PROXY to go without it")
+      case .proxyTimeout:
+        unreachable(
+          "the proxy on the way does not answer",
+          "Check that \(proxySettings) names an HTTP proxy, and that the proxy can reach \(endpoint)")
+      case .proxyAuthentication:
+        unreachable(
+          "the proxy on the way wants other credentials",
+          "Check name and password in \(proxySettings): http://USER:PASSWORD@HOST:PORT, with %XX for special characters"
+        )
+      case .proxyRefused(let status):
+        unreachable("the proxy on the way refuses the tunnel", Self.remedy(refusal: status, endpoint))
+      case .proxyAnswer:
+        unreachable(
+          "what should be a proxy does not answer as one",
+          "Check host and port of \(proxySettings): it must be an HTTP proxy that allows CONNECT")
       case .protocolError, .connectionLost, .goaway, .refusedStream, .streamReset, .pingTimeout:
         unreachable(
           "the connection ended before the push was processed",
           "It is sent again; if it stays so, see the log")
+      case .headerListTooLarge:
+        unreachable(
+          "it takes fewer header bytes than a push needs", "Check that host and port in \(settings) are those of APNs")
       case .requestTimeout:
         unreachable("no answer in time", "It is sent again; if it stays so, see the log")
       case .deadline:
@@ -56,10 +79,20 @@ extension SendFailure {
         SendFailure(
           kind: .notSent, message: "the request cannot be sent: \(failure.reason)",
           remedy: "Report the notification's id")
+      case .withdrawn:
+        SendFailure(
+          kind: .notSent, message: "the push was withdrawn before it was sent",
+          remedy: "It is offered again when its credential is in order")
       case .closing:
         SendFailure(
           kind: .notSent, message: "the sender is closing", remedy: "It is sent by the next worker")
       }
+  }
+
+  private static func remedy(refusal status: UInt16, _ endpoint: String) -> String {
+    status >= 500
+      ? "The proxy itself cannot reach \(endpoint), or is ill: ask who runs it"
+      : "Ask who runs the proxy to allow CONNECT to \(endpoint); some allow 443 and not 2197"
   }
 
   /// There is no key for a credential.

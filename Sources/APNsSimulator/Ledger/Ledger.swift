@@ -1,3 +1,5 @@
+import Operations
+
 /// What the ledger is told about one request.
 struct LedgerEntry: Sendable {
   /// ``Fingerprint`` of the device token in the path; nil when there is none.
@@ -20,12 +22,14 @@ struct Ledger: Sendable {
   private var acceptedMessages = CompactSet<UInt128>()
   private var providerTokens = CompactSet<UInt64>()
   private var lastProviderToken: UInt64 = 0
+  private var storms = ConnectStormWatch()
 
   /// Everything counted so far.
   var summary: Summary {
     var summary = counts
     summary.distinctDevices = devices.count
     summary.providerTokens = providerTokens.count
+    if counts.duplicates > 0 { summary.violations[.duplicate] = counts.duplicates }
     return summary
   }
 
@@ -48,7 +52,13 @@ struct Ledger: Sendable {
   }
 
   /// Counts a connection.
-  mutating func connectionOpened() { counts.connections += 1 }
+  mutating func connectionOpened(at now: MonotonicTime) {
+    counts.connections += 1
+    if storms.isStorm(at: now) { violated(.connectStorm) }
+  }
+
+  /// Remembers the end of a connection.
+  mutating func connectionClosed(at now: MonotonicTime) { storms.connectionClosed(at: now) }
 
   /// Counts a violation.
   mutating func violated(_ violation: Violation) { counts.violations[violation, default: 0] += 1 }

@@ -6,6 +6,16 @@ public enum Violation: String, Sendable, Hashable, CaseIterable {
   case concurrentStreams = "concurrent_streams"
   /// More streams at once than allowed, before it acknowledged the settings: it did not wait for them.
   case streamsBeforeSettings = "streams_before_settings"
+  /// A request on a connection after its GOAWAY had arrived.
+  case afterGoAway = "after_goaway"
+  /// A push again after an answer that no repetition changes.
+  case finalRetry = "final_retry"
+  /// A push again before the time that `retry-after` asked for.
+  case earlyRetry = "early_retry"
+  /// An apns-id again after it had been accepted.
+  case duplicate
+  /// A new connection shortly after many others had ended.
+  case connectStorm = "connect_storm"
   /// Header fields larger than SETTINGS_MAX_HEADER_LIST_SIZE.
   case headerListSize = "header_list_size"
   /// A second provider token for one key within 20 minutes.
@@ -20,6 +30,7 @@ public enum Violation: String, Sendable, Hashable, CaseIterable {
       switch violation {
       case .concurrentStreams: .concurrentStreams
       case .streamsBeforeSettings: .streamsBeforeSettings
+      case .afterGoAway: .afterGoAway
       case .headerListSize: .headerListSize
       case .handshake: .handshake
       case .protocolError: .http2Protocol

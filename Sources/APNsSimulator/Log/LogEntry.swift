@@ -24,13 +24,14 @@ struct LogEntry {
       writer.raw(CompactJSON.compacted(request.body) ?? Array("null".utf8))
       writer.member("body_base64", Base64.encode(request.body))
       writer.member("body_bytes", request.bodyByteCount)
-      writer.member("status", decision.outcome == .answer ? decision.status : nil)
+      writer.member("status", decision.hasStatus ? decision.status : nil)
       writer.member("reason", decision.reason)
       writer.member("apns_id", decision.messageID)
       writer.member("connection", received.connection)
       writer.member("stream", received.stream)
       writer.member("received_at", RFC3339.format(receivedAt))
       writer.member("warnings", verdict.warnings)
+      if let rule = decision.rule { writer.member("rule", rule) }
     }
     return writer.bytes + [UInt8(ascii: "\n")]
   }

@@ -12,6 +12,22 @@ public enum DeviceState: Sendable, Equatable {
   case otherTopic
 }
 
+extension DeviceState {
+  /// A state by its words: `ok`, `unregistered`, `unregistered@MILLISECONDS`, `bad` or `other-topic`; nil for any other.
+  public init?(_ text: String) {
+    let prefix = "unregistered@"
+    switch text {
+    case "ok": self = .ok
+    case "bad": self = .bad
+    case "other-topic": self = .otherTopic
+    case "unregistered": self = .unregistered(since: nil)
+    default:
+      guard text.hasPrefix(prefix), let time = Int64(text.dropFirst(prefix.count)) else { return nil }
+      self = .unregistered(since: UnixMilliseconds(time))
+    }
+  }
+}
+
 /// The device tokens with a fate of their own; all others share one.
 public struct DeviceRegistry: Sendable {
   private var states: [String: DeviceState] = [:]

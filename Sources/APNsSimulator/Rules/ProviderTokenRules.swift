@@ -11,7 +11,7 @@ public struct ProviderTokenRules: Sendable {
   /// How many bad signatures and how many good ones are remembered, so that a long run costs bounded memory.
   private static let rememberedLimit = 4096
 
-  private let keys: [String: ProviderKey]
+  private var keys: [String: ProviderKey]
   private var verified: [[UInt8]: ProviderToken] = [:]
   private var usage: [String: Usage] = [:]
 
@@ -27,16 +27,27 @@ public struct ProviderTokenRules: Sendable {
     self.keys = Dictionary(keys.map { ($0.keyID, $0) }) { _, last in last }
   }
 
+  /// Makes a key's tokens invalid.
+  mutating func revoke(keyID: String) { keys[keyID] = nil }
+
+  /// Makes a key good for one environment alone, or with nil for both.
+  mutating func limit(keyID: String, to environment: Environment?) { keys[keyID]?.environment = environment }
+
   /// Refuses a request whose `authorization` is not a valid provider token of a known key for that environment.
-  mutating func check(_ authorization: [UInt8]?, environment: Environment, now: UnixMilliseconds) throws(Rejection) {
+  /// - Returns: the id of the key.
+  mutating func check(
+    _ authorization: [UInt8]?, environment: Environment, now: UnixMilliseconds
+  ) throws(Rejection) -> String {
     let bytes = try Self.bearerToken(authorization)
     let token = try verify(bytes)
-    guard let key = keys[token.keyID], key.environment ?? environment == environment else {
+    guard let key = keys[token.keyID] else { throw Rejection(.invalidProviderToken) }
+    guard key.environment ?? environment == environment else {
       throw Rejection(.badEnvironmentKeyInToken)
     }
     guard token.issuedAt <= now.seconds + Self.clockToleranceSeconds else { throw Rejection(.invalidProviderToken) }
     guard now.seconds - max(token.issuedAt, 0) <= Self.lifetimeSeconds else { throw Rejection(.expiredProviderToken) }
     try checkUpdate(bytes, token, nowSeconds: now.seconds)
+    return token.keyID
   }
 
   /// The token after `bearer `. Apple's word for a field without a provider token is that it is missing.

@@ -39,7 +39,7 @@ public enum PushType: String, Sendable, Hashable, CaseIterable {
   var priorities: [Int]? {
     switch self {
     case .alert, .location, .liveactivity: [10, 5]
-    case .background: [5]
+    case .background: [5, 1]
     case .pushtotalk: [10]
     case .voip, .complication, .fileprovider, .mdm, .widgets, .controls: nil
     }

@@ -26,6 +26,16 @@ public enum Reason: String, Sendable, Hashable, CaseIterable {
   case payloadTooLarge = "PayloadTooLarge"
   case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
 
+  /// The status of a reason by its word on the wire, also of those that only a script gives; nil: not Apple's.
+  static func status(of reason: String) -> Int? { Reason(rawValue: reason)?.status ?? scripted[reason] }
+
+  /// Reasons of APNs that no rule here gives. Source: Apple, "Handling notification responses from APNs".
+  private static let scripted = [
+    "IdleTimeout": 400, "BadCertificate": 403, "BadCertificateEnvironment": 403, "BadEnvironmentKeyIdInToken": 403,
+    "Forbidden": 403, "UnrelatedKeyIdInToken": 403, "ExpiredToken": 410, "TooManyRequests": 429,
+    "InternalServerError": 500, "ServiceUnavailable": 503, "Service Unavailable": 503, "Shutdown": 503,
+  ]
+
   /// The status code that goes with the reason.
   public var status: Int {
     switch self {

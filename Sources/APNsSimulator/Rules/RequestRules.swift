@@ -40,7 +40,7 @@ public struct RequestRules: Sendable {
     if request.scheme != "https" { warnings.append(":scheme is not https") }
     guard request.method == "POST" else { throw Rejection(.methodNotAllowed) }
     guard let deviceToken else { throw Rejection(.badPath) }
-    try providerTokens.check(request.value("authorization"), environment: request.environment, now: now)
+    let keyID = try providerTokens.check(request.value("authorization"), environment: request.environment, now: now)
     guard !deviceToken.isEmpty else { throw Rejection(.missingDeviceToken) }
 
     try HeaderRules.checkDuplicates(request.fields)
@@ -52,7 +52,7 @@ public struct RequestRules: Sendable {
     try HeaderRules.checkCollapseID(request.value("apns-collapse-id"), warnings: &warnings)
 
     let topic = request.text("apns-topic")
-    try topics.check(topic)
+    try topics.check(topic, keyID: keyID)
     if let type, let topic { try topics.check(topic, fits: type) }
     if type == .pushtotalk, expiration != 0 { warnings.append("apns-expiration of a pushtotalk push should be 0") }
 

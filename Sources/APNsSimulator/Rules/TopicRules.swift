@@ -2,14 +2,22 @@
 public struct TopicRules: Sendable {
   /// The bundle ids of the credential, each standing for its suffixed topics too; empty: any.
   public var bundleIDs: [String]
+  /// Topics taken away from a key, or with nil from all keys.
+  private var removed: [(topic: String, keyID: String?)] = []
 
   /// Rules for the given bundle ids; empty: any.
   public init(bundleIDs: [String] = []) { self.bundleIDs = bundleIDs }
 
+  /// Takes a topic away from a key, or with nil from all keys.
+  mutating func remove(_ topic: String, keyID: String?) { removed.append((topic, keyID)) }
+
   /// Refuses an absent, malformed or foreign topic.
-  func check(_ topic: String?) throws(Rejection) {
+  func check(_ topic: String?, keyID: String) throws(Rejection) {
     guard let topic else { throw Rejection(.missingTopic) }
     guard Self.isWellFormed(topic) else { throw Rejection(.badTopic) }
+    if removed.contains(where: { $0.topic == topic && $0.keyID ?? keyID == keyID }) {
+      throw Rejection(.topicDisallowed)
+    }
     guard !bundleIDs.isEmpty else { return }
     let bundleID = PushType.ofSuffix(in: topic)?.topicSuffix.map { String(topic.dropLast($0.count)) } ?? topic
     guard bundleIDs.contains(bundleID) || bundleIDs.contains(topic) else { throw Rejection(.topicDisallowed) }

@@ -9,16 +9,24 @@ final class CountingHandler: ServerHandler {
 
   private let ledger: Lock<Ledger>
   private let answerDelay: Duration
+  private let clocks: any Clocks
   private var messageIDs = MessageIDs()
 
-  init(ledger: Lock<Ledger>, answerDelay: Duration) {
+  init(ledger: Lock<Ledger>, answerDelay: Duration, clocks: any Clocks) {
     self.ledger = ledger
     self.answerDelay = answerDelay
+    self.clocks = clocks
   }
 
-  func connectionOpened(_ connection: UInt64) { ledger.withLock { $0.connectionOpened() } }
+  func connectionOpened(_ connection: UInt64) {
+    let now = clocks.monotonicTime()
+    ledger.withLock { $0.connectionOpened(at: now) }
+  }
 
-  func connectionClosed(_ connection: UInt64) {}
+  func connectionClosed(_ connection: UInt64) {
+    let now = clocks.monotonicTime()
+    ledger.withLock { $0.connectionClosed(at: now) }
+  }
 
   func received(_ request: ServerRequest, reply: inout ServerReply) {
     var entry = LedgerEntry()

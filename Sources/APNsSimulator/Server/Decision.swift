@@ -21,6 +21,12 @@ struct Decision: Sendable {
   var delay = Duration.zero
   /// What becomes of the stream.
   var outcome = ServerReply.Outcome.answer
+  /// Further fields of the answer.
+  var fields: [String: String] = [:]
+  /// The answer waits until its connection has had so many requests.
+  var heldUntilRequest = 0
+  /// The rule of the script that made itself felt, from 1.
+  var rule: Int?
   /// What is done to the connection before the outcome.
   var commandsBefore: [ServerCommand] = []
   /// What is done to the connection after it.
@@ -34,6 +40,9 @@ struct Decision: Sendable {
     self.messageID = messageID
   }
 
+  /// Whether the client gets a status at all.
+  var hasStatus: Bool { outcome == .answer || outcome == .fieldsOnly }
+
   /// Whether the client gets 200.
   var isAccepted: Bool { outcome == .answer && status == 200 }
 
@@ -41,6 +50,7 @@ struct Decision: Sendable {
   var outcomeWord: String? {
     switch outcome {
     case .answer: status == 200 ? nil : reason ?? "status \(status)"
+    case .fieldsOnly: "withheld"
     case .reset: "reset"
     case .silence: "silence"
     }
@@ -51,12 +61,14 @@ struct Decision: Sendable {
     reply.outcome = outcome
     reply.status = status
     reply.delay = delay
+    reply.heldUntilRequest = heldUntilRequest
     reply.commandsBefore = commandsBefore
     reply.commandsAfter = commandsAfter
     if let messageID { reply.addField("apns-id", messageID) }
     if let uniqueID { reply.addField("apns-unique-id", uniqueID) }
     reply.body = body ?? reasonBody
-    if !reply.body.isEmpty { reply.addField("content-type", "application/json") }
+    if !reply.body.isEmpty, fields["content-type"] == nil { reply.addField("content-type", "application/json") }
+    for (name, value) in fields.sorted(by: { $0.key < $1.key }) { reply.addField(named: name, value) }
   }
 
   private var reasonBody: [UInt8] {

@@ -1,12 +1,14 @@
 import HTTP2
 import Operations
 
-/// Judges each request by the rules, logs it, counts it, and answers as APNs would.
+/// Judges each request by the rules, lets the script spoil it, logs it, counts it, and answers.
 final class JudgingHandler: ServerHandler {
   /// What APNs allows a connection once it has accepted a request with a provider token.
   static let raisedStreamLimit: UInt32 = 1000
 
   private var rules: RequestRules
+  private var faults: FaultInjector
+  private var retries = RetryWatch()
   private let checks: Bool
   private let answerDelay: Duration
   private let environments: [Environment]
@@ -15,11 +17,12 @@ final class JudgingHandler: ServerHandler {
   private let clocks: any Clocks
   private let diagnose: @Sendable (String) -> Void
   private var messageIDs = MessageIDs()
-  /// The connections whose stream limit has been raised.
+  /// The connections whose stream limit is not raised any more: it has been, or the script has set it.
   private var trusted: Set<UInt64> = []
 
   init(_ configuration: SimulatorConfiguration, ledger: Lock<Ledger>, log: RequestLog?, clocks: any Clocks) {
     rules = configuration.rules
+    faults = FaultInjector(configuration.script)
     checks = configuration.checks
     answerDelay = configuration.answerDelay
     environments = configuration.listeners.map(\.environment)
@@ -29,42 +32,93 @@ final class JudgingHandler: ServerHandler {
     self.clocks = clocks
   }
 
-  func connectionOpened(_ connection: UInt64) { ledger.withLock { $0.connectionOpened() } }
+  func greeting(for connection: UInt64, listener: Int) -> ServerGreeting {
+    let greeting = faults.greeting(for: connection, now: clocks.monotonicTime())
+    if greeting.settings.contains(where: \.isStreamLimit) { trusted.insert(connection) }
+    return greeting
+  }
 
-  func connectionClosed(_ connection: UInt64) { trusted.remove(connection) }
+  func connectionOpened(_ connection: UInt64) {
+    let now = clocks.monotonicTime()
+    ledger.withLock { $0.connectionOpened(at: now) }
+  }
+
+  func connectionClosed(_ connection: UInt64) {
+    trusted.remove(connection)
+    faults.connectionClosed(connection)
+    let now = clocks.monotonicTime()
+    ledger.withLock { $0.connectionClosed(at: now) }
+  }
 
   func violated(_ violation: ServerViolation, connection: UInt64) {
     ledger.withLock { $0.violated(Violation(violation)) }
   }
 
+  func answersEarly(_ received: ServerRequest) -> Bool {
+    faults.answersEarly && faults.answersEarly(request(received), connection: received.connection)
+  }
+
   func received(_ received: ServerRequest, reply: inout ServerReply) {
-    let now = clocks.wallTime()
-    let request = PushRequest(received, environment: environments[received.listener])
+    let request = request(received)
+    let fault = faults.take(request, connection: received.connection)
+    if let fault { change(fault.effect) }
+    let receivedAt = clocks.wallTime()
+    let now = UnixMilliseconds(receivedAt.value + faults.clockOffset.wholeMilliseconds)
     let verdict = checks ? rules.judge(request, now: now) : Verdict(unchecked: request)
     var decision = Decision(verdict, messageID: verdict.messageID ?? messageIDs.next())
     if request.environment == .development { decision.uniqueID = messageIDs.next() }
     decision.delay = answerDelay
-    if checks, decision.isAccepted, trusted.insert(received.connection).inserted {
-      decision.commandsBefore.append(.settings([.maxConcurrentStreams(Self.raisedStreamLimit)]))
+    if let fault {
+      decision.rule = fault.index + 1
+      decision.apply(fault.effect, stream: received.stream, now: now)
     }
+    raiseStreamLimit(received.connection, &decision)
     decision.fill(&reply)
-    count(request, received, verdict, decision)
-    record(LogEntry(request: request, received: received, verdict: verdict, decision: decision, receivedAt: now))
+    count(request, received, verdict, decision, at: receivedAt)
+    record(LogEntry(request: request, received: received, verdict: verdict, decision: decision, receivedAt: receivedAt))
+  }
+
+  private func request(_ received: ServerRequest) -> PushRequest {
+    PushRequest(received, environment: environments[received.listener])
+  }
+
+  /// What a rule changes for this request and all later ones.
+  private func change(_ effect: FaultEffect) {
+    for change in effect.credentials {
+      switch change {
+      case .revoke(let keyID): rules.providerTokens.revoke(keyID: keyID)
+      case .removeTopic(let topic, let keyID): rules.topics.remove(topic, keyID: keyID)
+      case .environment(let environment, let keyID): rules.providerTokens.limit(keyID: keyID, to: environment)
+      }
+    }
+  }
+
+  private func raiseStreamLimit(_ connection: UInt64, _ decision: inout Decision) {
+    let isSet = decision.commandsBefore.contains { command in
+      if case .settings(let settings) = command { settings.contains(where: \.isStreamLimit) } else { false }
+    }
+    if isSet { trusted.insert(connection) }
+    guard checks, decision.isAccepted, trusted.insert(connection).inserted else { return }
+    decision.commandsBefore.append(.settings([.maxConcurrentStreams(Self.raisedStreamLimit)]))
   }
 
   private func count(
-    _ request: PushRequest, _ received: ServerRequest, _ verdict: Verdict, _ decision: Decision
+    _ request: PushRequest, _ received: ServerRequest, _ verdict: Verdict, _ decision: Decision,
+    at now: UnixMilliseconds
   ) {
-    let device = verdict.deviceToken.flatMap { $0.isEmpty ? nil : $0 }
+    let push = PushIdentity(request, verdict)
     let entry = LedgerEntry(
-      device: device.map { Fingerprint.of(Array($0.utf8).span, foldingCase: true) },
-      providerToken: request.value("authorization").map { Fingerprint.of($0.span, foldingCase: false) },
-      messageID: verdict.messageID.flatMap { Fingerprint.uuid(Array($0.utf8).span) },
+      device: push.device, providerToken: push.providerToken, messageID: push.messageID,
       openStreams: received.openStreams, outcome: decision.outcomeWord)
-    let mintsTooOften = verdict.rejection?.reason == .tooManyProviderTokenUpdates
-    ledger.withLock { ledger in
+    var violations = retries.violations(of: push, now: now)
+    if verdict.rejection?.reason == .tooManyProviderTokenUpdates { violations.append(.providerTokenUpdates) }
+    if decision.outcome == .answer {
+      retries.answered(
+        push, status: decision.status, reason: decision.reason, retryAfter: decision.retryAfter, now: now)
+    }
+    ledger.withLock { [violations] ledger in
       ledger.record(entry)
-      if mintsTooOften { ledger.violated(.providerTokenUpdates) }
+      for violation in violations { ledger.violated(violation) }
     }
   }
 
@@ -79,42 +133,39 @@ final class JudgingHandler: ServerHandler {
   }
 }
 
-extension PushRequest {
-  /// A request as the server received it.
-  init(_ request: ServerRequest, environment: Environment) {
-    var method = ""
-    var scheme = ""
-    var path = ""
-    var fields: [Field] = []
-    request.forEachField { nameBytes, valueBytes in
-      let name = String(decoding: Array(copying: nameBytes), as: UTF8.self)
-      let field = Field(name: name, value: Array(copying: valueBytes))
-      switch name {
-      case ":method": method = field.text
-      case ":scheme": scheme = field.text
-      case ":path": path = field.text
-      default: fields.append(field)
-      }
-    }
-    self.init(
-      environment: environment, method: method, scheme: scheme, path: path, fields: fields, body: request.body,
-      bodyByteCount: request.bodyByteCount)
+// What can be asked and changed while it runs; on the loop's thread.
+extension JudgingHandler {
+  /// How often each rule of the script has been used.
+  var ruleUses: [Int] { faults.ruleUses }
+
+  /// Begins another script; numbers of requests and connections go on.
+  func replaceScript(_ script: FaultScript) { faults.replace(script) }
+
+  /// Sets the fate of a device token.
+  func setDevice(_ deviceToken: String, _ state: DeviceState) { rules.devices[deviceToken] = state }
+
+  /// Counts from zero: in the ledger, in the conditions of the script, and what is known of earlier pushes.
+  func reset() {
+    ledger.withLock { $0 = Ledger() }
+    retries = RetryWatch()
+    faults.reset()
   }
+
+  /// The environment that a listener stands for.
+  func environment(ofListener listener: Int) -> Environment { environments[listener] }
 }
 
-extension Verdict {
-  /// What is known of a request that no rule is applied to.
-  init(unchecked request: PushRequest) {
-    deviceToken = RequestTarget.deviceToken(in: request.path)
-    messageID = request.text("apns-id").flatMap { HeaderRules.isUUID($0) ? $0 : nil }
-  }
+extension ServerSetting {
+  /// Whether it is SETTINGS_MAX_CONCURRENT_STREAMS.
+  fileprivate var isStreamLimit: Bool { identifier == SettingName.maxConcurrentStreams.identifier }
 }
 
-extension [UInt8] {
-  /// The bytes of a span.
-  fileprivate init(copying bytes: Span<UInt8>) {
-    self.init(capacity: bytes.count) { output in
-      for index in bytes.indices { output.append(bytes[index]) }
-    }
+extension PushIdentity {
+  init(_ request: PushRequest, _ verdict: Verdict) {
+    let deviceToken = verdict.deviceToken.flatMap { $0.isEmpty ? nil : $0 }
+    device = deviceToken.map { Fingerprint.of(Array($0.utf8).span, foldingCase: true) }
+    providerToken = request.value("authorization").map { Fingerprint.of($0.span, foldingCase: false) }
+    collapseID = request.value("apns-collapse-id").map { Fingerprint.of($0.span, foldingCase: false) }
+    messageID = verdict.messageID.flatMap { Fingerprint.uuid(Array($0.utf8).span) }
   }
 }

@@ -23,8 +23,15 @@ public final class Simulator: Sendable {
     case stop(grace: Duration)
   }
 
+  private struct Places {
+    var addresses: [Address]
+    var control: Address?
+  }
+
   /// Where it listens, in the order of the configuration.
   public let addresses: [Address]
+  /// Where it is controlled, `HOST:PORT`; nil: nowhere.
+  public let controlAddress: String?
   private let thread: LoopThread
   private let orders: Mailbox<Order>
   private let ledger: Lock<Ledger>
@@ -40,7 +47,7 @@ public final class Simulator: Sendable {
     let ledger = Lock(Ledger())
     let orders = try Mailbox<Order>()
     let thread = try LoopThread(name: "apns-simulator") { _ in }
-    let addresses = try await withCheckedThrowingContinuation { continuation in
+    let places: Places = try await withCheckedThrowingContinuation { continuation in
       let runs = thread.execute { loop in
         let result = Result {
           try listen(on: loop, configuration, tls: tls, ledger: ledger, log: log, clocks: clocks, orders: orders)
@@ -50,11 +57,16 @@ public final class Simulator: Sendable {
       }
       if !runs { continuation.resume(throwing: SimulatorError(.listener, "the simulator's thread has ended")) }
     }
-    return Simulator(addresses: addresses, thread: thread, orders: orders, ledger: ledger)
+    return Simulator(
+      addresses: places.addresses, controlAddress: places.control?.description, thread: thread, orders: orders,
+      ledger: ledger)
   }
 
-  private init(addresses: [Address], thread: LoopThread, orders: Mailbox<Order>, ledger: Lock<Ledger>) {
+  private init(
+    addresses: [Address], controlAddress: String?, thread: LoopThread, orders: Mailbox<Order>, ledger: Lock<Ledger>
+  ) {
     self.addresses = addresses
+    self.controlAddress = controlAddress
     self.thread = thread
     self.orders = orders
     self.ledger = ledger
@@ -64,7 +76,7 @@ public final class Simulator: Sendable {
   public var summary: Summary { ledger.withLock { $0.summary } }
 
   /// Says GOAWAY on every connection, gives answers under way some time, and returns what happened when all is closed.
-  public func stop(grace: Duration = .seconds(1)) async -> Summary {
+  public func stop(grace: Duration = .seconds(5)) async -> Summary {
     orders.send(.stop(grace: grace))
     await thread.ended()
     return summary
@@ -83,31 +95,49 @@ public final class Simulator: Sendable {
   private static func listen(
     on loop: EventLoop, _ configuration: SimulatorConfiguration, tls: TLSContext, ledger: Lock<Ledger>,
     log: RequestLog?, clocks: any Clocks, orders: Mailbox<Order>
-  ) throws -> [Address] {
-    let isPlain = !configuration.checks && log == nil
+  ) throws -> Places {
+    let judging =
+      configuration.isPlain ? nil : JudgingHandler(configuration, ledger: ledger, log: log, clocks: clocks)
     let handler: any ServerHandler =
-      isPlain
-      ? CountingHandler(ledger: ledger, answerDelay: configuration.answerDelay)
-      : JudgingHandler(configuration, ledger: ledger, log: log, clocks: clocks)
+      judging ?? CountingHandler(ledger: ledger, answerDelay: configuration.answerDelay, clocks: clocks)
     let streams: UInt32 = configuration.checks ? 1 : JudgingHandler.raisedStreamLimit
-    let server = HTTP2Server(
-      loop: loop, tls: tls, configuration: ServerConfiguration(settings: [.maxConcurrentStreams(streams)]),
-      handler: handler)
+    var limits = ServerConfiguration(settings: [.maxConcurrentStreams(streams)])
+    limits.answersEarly = judging != nil
+    let server = HTTP2Server(loop: loop, tls: tls, configuration: limits, handler: handler)
     let addresses = try configuration.listeners.map { try listen($0, server) }
+    var control: Address?
+    if let listener = configuration.control, let judging {
+      control = try listen(
+        listener, ControlActions(server: server, handler: judging, ledger: ledger), on: loop)
+    }
     try loop.attach(orders) { orders in
       for case .stop(let grace) in orders {
         server.shutDown(within: grace, debugData: Array(#"{"reason":"Shutdown"}"#.utf8)) { loop.stop() }
       }
     }
-    return addresses
+    return Places(addresses: addresses, control: control)
   }
 
   private static func listen(
     _ listener: SimulatorConfiguration.Listener, _ server: HTTP2Server
   ) throws(SimulatorError) -> Address {
+    try listen(listener) { socket throws(SocketError) in try server.listen(on: socket) }
+  }
+
+  private static func listen(
+    _ listener: SimulatorConfiguration.Listener, _ actions: ControlActions, on loop: EventLoop
+  ) throws(SimulatorError) -> Address {
+    try listen(listener) { socket throws(SocketError) in
+      try ControlListener(loop: loop, socket: socket, actions: actions).start()
+    }
+  }
+
+  private static func listen(
+    _ listener: SimulatorConfiguration.Listener, _ use: (Socket) throws(SocketError) -> Void
+  ) throws(SimulatorError) -> Address {
     do {
       let socket = try Socket.listen(host: listener.host, port: listener.port)
-      try server.listen(on: socket)
+      try use(socket)
       return Address(
         environment: listener.environment, host: listener.host, port: socket.localAddress?.port ?? listener.port)
     } catch {

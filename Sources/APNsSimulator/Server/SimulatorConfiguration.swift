@@ -33,8 +33,15 @@ public struct SimulatorConfiguration: Sendable {
   public var answerDelay = Duration.zero
   /// A file for one line of JSON per request.
   public var logPath: String?
+  /// What goes wrong.
+  public var script = FaultScript()
+  /// Where the simulator is controlled: a loopback address; nil: nowhere. The environment means nothing.
+  public var control: Listener?
   /// Told in one sentence what keeps the simulator from doing its work; on the loop's thread.
   public var diagnose: @Sendable (String) -> Void = { _ in }
+
+  /// Whether requests are only counted: there is nothing to judge, to log, to spoil or to control.
+  var isPlain: Bool { !checks && logPath == nil && script.rules.isEmpty && control == nil }
 
   /// A simulator with checks.
   public init(listeners: [Listener] = [Listener()], tlsDirectory: String, rules: RequestRules) {

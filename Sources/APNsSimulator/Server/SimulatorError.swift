@@ -12,6 +12,8 @@ public struct SimulatorError: ExitCodeProviding, Equatable, CustomStringConverti
     case key
     /// The log cannot be opened.
     case log
+    /// The script cannot be read or says what it may not.
+    case script
   }
 
   /// What kind of thing is wrong.
@@ -28,6 +30,6 @@ public struct SimulatorError: ExitCodeProviding, Equatable, CustomStringConverti
   /// The message.
   public var description: String { message }
 
-  /// 78: each is put right in the options or in a file that they name.
-  public var exitCode: ExitCode { .configuration }
+  /// 65 for a script; 78 for the rest, which is put right in the options or in a file that they name.
+  public var exitCode: ExitCode { code == .script ? .badData : .configuration }
 }

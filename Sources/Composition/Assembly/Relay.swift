@@ -22,15 +22,18 @@ public final class Relay: Sendable {
     let logger = Logger(configuration.log, clocks: context.clocks)
     let keys = try KeyRing(configuration.apps)
     let store = try await StoreFactory.open(configuration.store, clocks: context.clocks, logger: logger)
-    let sender = try context.sender(keys: keys, tokens: store, connectTimeout: nil, requestTimeout: nil)
+    let metrics = Metrics()
+    let sender = try context.sender(
+      keys: keys, tokens: store, log: ConnectionLog(logger: logger, metrics: metrics))
     var settings = WorkerConfiguration(owner: Int64.random(in: 1...Int64.max))
     settings.payloadRetention = configuration.retention.payloads
     settings.receiptRetention = configuration.retention.receipts
-    let log = WorkerLog(logger: logger, metrics: Metrics())
+    let log = WorkerLog(logger: logger, metrics: metrics)
     let worker = Worker(
       store: store, sender: sender, clocks: context.clocks, configuration: settings, events: log.note)
     let relay = Relay(context: context, logger: logger, store: store, sender: sender, worker: worker)
-    try await relay.announce(configuration)
+    try await relay.bind(configuration)
+    try await relay.takeUp()
     return relay
   }
 
@@ -59,11 +62,14 @@ public final class Relay: Sendable {
     logger.info("stopped")
   }
 
-  /// Makes the apps known to the store and takes up work again that a refused credential held: it may be mended now, and if it is not,
-  /// the next refusal holds it again without counting a try.
-  private func announce(_ configuration: Configuration) async throws {
+  private func bind(_ configuration: Configuration) async throws {
     let bindings = configuration.apps.flatMap { CommandContext.bindings(of: $0, topic: $0.topic) }
     _ = try await store.bind(bindings)
+  }
+
+  /// Takes up work again that a refused credential held: it may be mended now, and if it is not, the next refusal holds it again without
+  /// counting a try.
+  private func takeUp() async throws {
     let credentials = try await store.credentials()
     sender.learn(credentials)
     let held = credentials.filter { $0.heldSince != nil && $0.heldReason != "operator" && sender.canSign($0) }
@@ -75,9 +81,14 @@ public final class Relay: Sendable {
     do {
       let fresh = try CommandContext(context.invocation, context.console)
       let keys = try KeyRing(fresh.configuration.apps)
+      // What can fail comes first: apps and keys change together or not at all.
+      try await bind(fresh.configuration)
       sender.replaceApps(keys.apps)
-      try await announce(fresh.configuration)
+      try await takeUp()
       await worker.credentialsChanged()
+      for setting in fresh.configuration.settingsThatNeedRestart(after: context.configuration) {
+        logger.warning("a changed setting takes effect at the next start", ["setting": .string(setting)])
+      }
       logger.info("reloaded apps and keys", ["app.count": .count(fresh.configuration.apps.count)])
     } catch {
       logger.error("not reloaded; the old apps and keys stay", ["error": .string("\(error)")])
@@ -92,4 +103,17 @@ private struct WorkerService: Service {
 
   func run() async { await worker.run() }
   func stop() { worker.stop(grace: grace) }
+}
+
+extension Configuration {
+  /// The settings that differ and that a running relay cannot change.
+  fileprivate func settingsThatNeedRestart(after former: Configuration) -> [String] {
+    var names: [String] = []
+    if store != former.store { names.append("store") }
+    if apns != former.apns { names.append("apns") }
+    if retention != former.retention { names.append("retention") }
+    if shutdownGrace != former.shutdownGrace { names.append("shutdown_grace") }
+    if log != former.log { names.append("log") }
+    return names
+  }
 }

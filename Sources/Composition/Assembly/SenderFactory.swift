@@ -14,15 +14,13 @@ extension CommandContext {
   }
 
   func sender(
-    keys: KeyRing, tokens: any ProviderTokenStore, connectTimeout: Duration?, requestTimeout: Duration?
+    keys: KeyRing, tokens: any ProviderTokenStore, connectTimeout: Duration? = nil, requestTimeout: Duration? = nil,
+    log: ConnectionLog? = nil
   ) throws -> APNsSender {
-    let apns = configuration.apns
-    let proxy = ProxyVariables(environment)
-    let refused = Set([apns.production, apns.sandbox]).compactMap(proxy.finding)
-    guard refused.isEmpty else { throw ConfigurationError(refused) }
-    var settings = APNsSenderConfiguration(apns)
+    var settings = try APNsSenderConfiguration(configuration.apns)
     if let requestTimeout { settings.requestTimeout = requestTimeout }
     if let connectTimeout { settings.connectTimeout = connectTimeout }
+    if let log { settings.onEvent = log.note }
     return try APNsSender(
       configuration: settings, apps: keys.apps, tokens: ProviderTokens(store: tokens, clocks: clocks), clocks: clocks)
   }

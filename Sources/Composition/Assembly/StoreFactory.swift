@@ -4,13 +4,16 @@ import StoreSQLite
 
 /// Chooses the store by the setting alone.
 public enum StoreFactory {
-  /// Opens it, creating what is missing.
+  /// Opens it.
+  ///
+  /// - Parameter creates: whether a store that is not there is created; else that is an error.
   public static func open(
-    _ location: StoreLocation, clocks: any Clocks, logger: Logger? = nil
+    _ location: StoreLocation, clocks: any Clocks, logger: Logger? = nil, creates: Bool = true
   ) async throws(StoreError) -> any Store {
     switch location {
     case .sqlite(let path):
       var options = SQLiteStore.Options()
+      options.creates = creates
       options.onEvent = { event in
         switch event {
         case .logTooLarge(let bytes):

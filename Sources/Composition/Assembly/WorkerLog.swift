@@ -1,3 +1,4 @@
+import APNs
 import Delivery
 import Operations
 import PushCore
@@ -22,20 +23,24 @@ public struct WorkerLog: Sendable {
     case .settled(let lane, let counts): noteReceipts(lane, counts)
     case .held(let credentials, let reason):
       metrics.add(Int64(credentials.count), to: .appsPaused)
-      logger.error(
-        "app paused: APNs refuses its credential; its notifications wait. Run pushrelay check, then pushrelay app resume",
-        ["reason": .string(reason), "credential.count": .count(credentials.count)])
+      for credential in credentials {
+        log(credential).error(
+          "app paused: APNs refuses its credential; its notifications wait. Run pushrelay check, then pushrelay app resume",
+          [
+            "reason": .string(reason),
+            "remedy": .string(ReasonTable.id(of: reason).flatMap(ReasonTable.remedy) ?? ""),
+          ])
+      }
+    case .failing(let credential, let reason, let devices):
+      metrics.add(Int64(devices), to: .retriesScheduled)
+      log(credential).warning(
+        "pushes failed and are tried again", ["reason": .string(reason), "device.count": .count(devices)])
     case .unreachable(let credential, let failure):
-      metrics.add(to: .connectionFailures)
-      logger.warning(
-        "cannot send; notifications wait",
-        ["credential.id": .integer(credential.rawValue), "error": .describing(failure)])
-    case .reachable(let credential):
-      logger.info("sending again", ["credential.id": .integer(credential.rawValue)])
+      log(credential).warning("cannot send; notifications wait", ["error": .describing(failure)])
+    case .reachable(let credential): log(credential).info("sending again")
     case .retirementStopped(let credential):
-      logger.error(
-        "most devices are called bad, none is retired for it: is the environment or the topic right?",
-        ["credential.id": .integer(credential.rawValue)])
+      log(credential).error(
+        "most devices are called bad, none is retired for it: is the environment or the topic right?")
     case .parked(let notification):
       logger.error(
         "notification parked: it was claimed five times without progress",
@@ -51,6 +56,13 @@ public struct WorkerLog: Sendable {
       logger.error(
         "notification cannot be read; it will be parked", ["notification.id": .describing(notification)])
     }
+  }
+
+  private func log(_ credential: Credential) -> Logger {
+    logger.with([
+      "topic": .string(credential.topic), "environment": .string(credential.environment.name),
+      "key.id": .string(credential.keyID ?? ""),
+    ])
   }
 
   private func noteReceipts(_ lane: Lane, _ counts: Counts) {

@@ -28,7 +28,8 @@ struct ClaimSchedule: Sendable {
     self.lanes = Dictionary(uniqueKeysWithValues: lanes.map { ($0, LaneState()) })
   }
 
-  /// The most tasks of a lane that are open at once: many small ones, but few of the long walks of lane 2.
+  /// The most tasks of a lane that are open at once: many small ones, but few of the long walks of lane 2. Those that only wait for a
+  /// connection are not counted.
   static func openLimit(_ lane: Lane) -> Int {
     switch lane {
     case .urgent: 512

@@ -2,6 +2,9 @@ import Operations
 import PushCore
 
 extension LaneLoop {
+  /// The most tasks of one claim of held work past its deadline.
+  private static let expiredLimit = 100
+
   /// Leases due work, as much as there is room for.
   func claim() async {
     for lane in lanes {
@@ -12,58 +15,96 @@ extension LaneLoop {
           break
         }
         let claimedAt = clocks.monotonicTime()
-        do {
-          let tasks = try await store.claim(
-            ClaimRequest(
-              lane: lane, owner: configuration.owner, lease: lease, window: ask.window, credentials: usable,
-              limit: ask.limit))
-          storeWorked()
-          schedule.asked(ask, got: tasks.count, at: clocks.monotonicTime())
-          if !tasks.isEmpty { tell(.claimed(lane: lane, tasks: tasks.count)) }
-          try await adopt(tasks, claimedAt: claimedAt)
-        } catch {
-          return storeFailed(error)
-        }
+        let request = ClaimRequest(
+          lane: lane, owner: configuration.owner, lease: lease, window: ask.window, credentials: usable,
+          limit: ask.limit)
+        guard let tasks = await self.ask({ () throws(StoreError) in try await store.claim(request) }) else { return }
+        schedule.asked(ask, got: tasks.count, at: clocks.monotonicTime())
+        if !tasks.isEmpty { tell(.claimed(lane: lane, tasks: tasks.count)) }
+        guard await adopt(tasks, claimedAt: claimedAt) else { return }
       }
     }
     await claimExpired()
   }
 
-  func openTasks(_ lane: Lane) -> Int { runs.values.count { $0.task.lane == lane } }
+  /// Tasks of a lane in work, without those that only wait for a connection.
+  func openTasks(_ lane: Lane) -> Int { runs.values.count { $0.task.lane == lane } - waitingTasks(lane) }
+
+  /// Tasks of a lane that only wait for a connection.
+  func waitingTasks(_ lane: Lane) -> Int {
+    let now = clocks.monotonicTime()
+    return runs.values.count { run in
+      run.task.lane == lane && run.progress.inFlight == 0 && !run.waiting.isEmpty
+        && run.waiting.allSatisfy { isGated($0.credential, at: now) }
+    }
+  }
+
+  /// Whether nothing is handed out for a credential at the moment, because its connection is away.
+  func isGated(_ credential: CredentialID, at now: MonotonicTime) -> Bool { (gates[credential] ?? now) > now }
 
   /// Credentials whose connection is not known to be away.
   private var reachable: [CredentialID] {
     let now = clocks.monotonicTime()
-    return usable.filter { (gates[$0] ?? now) <= now }
+    return usable.filter { !isGated($0, at: now) }
   }
 
   /// Held work past its deadline settles as expired; no signature is needed for that.
   private func claimExpired() async {
     let now = clocks.monotonicTime()
     guard lanes.contains(.normal), now >= claimExpiredAt else { return }
-    claimExpiredAt = now + .seconds(5)
-    do {
-      let tasks = try await store.claimExpired(owner: configuration.owner, lease: lease, limit: 100)
-      try await adopt(tasks, claimedAt: now)
-    } catch {
-      storeFailed(error)
+    let tasks = await ask { () throws(StoreError) in
+      try await store.claimExpired(owner: configuration.owner, lease: lease, limit: Self.expiredLimit)
+    }
+    guard let tasks else { return }
+    // A full answer: there is more.
+    claimExpiredAt = tasks.count < Self.expiredLimit ? now + .seconds(5) : now
+    _ = await adopt(tasks, claimedAt: now)
+  }
+
+  /// Reads what leased tasks need, and what an earlier owner has settled of them. False when the store fails: the rest goes back.
+  private func adopt(_ tasks: [LeasedTask], claimedAt: MonotonicTime) async -> Bool {
+    let inOrder = tasks.sorted { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }
+    for (index, task) in inOrder.enumerated() {
+      do {
+        try await adopt(task, claimedAt: claimedAt)
+      } catch  where error.isTransient {
+        storeFailed(error)
+        await giveBack(inOrder[index...])
+        return false
+      } catch {
+        // Not touched: the claims without progress park it, and an operator sees it.
+        tell(.unreadable(notification: task.notificationID))
+      }
+    }
+    return true
+  }
+
+  private func adopt(_ task: LeasedTask, claimedAt: MonotonicTime) async throws(StoreError) {
+    guard let notification = try await store.notification(task.notificationID), let payload = notification.payload
+    else { return tell(.unreadable(notification: task.notificationID)) }
+    let alreadySettled =
+      task.epoch > 1 ? try await store.settledDevices(of: task, rowReceipts: notification.rowReceipts) : []
+    if let former = runs[task.id] { lose(former) }
+    runs[task.id] = TaskRun(
+      task: task, notification: notification, payload: payload, alreadySettled: alreadySettled, claimedAt: claimedAt,
+      lease: lease)
+  }
+
+  /// Hands back what was leased and not begun. Where that fails too, the leases run out by themselves.
+  private func giveBack(_ tasks: ArraySlice<LeasedTask>) async {
+    for task in tasks {
+      let lease = LeaseReference(task: task.id, epoch: task.epoch)
+      let answer = await ask { () throws(StoreError) in
+        try await store.release(lease, to: .ready(task.lane), owner: configuration.owner)
+      }
+      if answer == nil { return }
     }
   }
 
-  /// Reads what a leased task needs, and what an earlier owner has settled of it.
-  private func adopt(_ tasks: [LeasedTask], claimedAt: MonotonicTime) async throws(StoreError) {
-    for task in tasks.sorted(by: { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }) {
-      guard let notification = try await store.notification(task.notificationID), let payload = notification.payload
-      else {
-        // Not touched: the claims without progress park it, and an operator sees it.
-        tell(.unreadable(notification: task.notificationID))
-        continue
-      }
-      let alreadySettled =
-        task.epoch > 1 ? try await store.settledDevices(of: task, rowReceipts: notification.rowReceipts) : []
-      runs[task.id] = TaskRun(
-        task: task, notification: notification, payload: payload, alreadySettled: alreadySettled, claimedAt: claimedAt,
-        lease: lease)
-    }
+  /// The lease of a run is lost: what still comes of it means nothing.
+  func lose(_ run: TaskRun) {
+    run.isLost = true
+    runs[run.task.id] = nil
+    tell(.leaseLost(notification: run.task.notificationID))
   }
 }

@@ -22,7 +22,7 @@ extension LaneLoop {
     let flushes = due.map { run in
       if let unwritten = run.unwritten { return unwritten }
       let flush = run.progress.takeFlush(
-        ends: run.isThrough && run.leaving == nil, cut: run.isCanceled && !run.progress.walkHasEnded)
+        ends: run.isThrough, cut: run.isCanceled && !run.progress.walkHasEnded)
       run.jitter = Double.random(in: 0..<1)
       run.unwritten = flush
       return flush
@@ -32,13 +32,24 @@ extension LaneLoop {
     do {
       let states = try await store.flush(
         flushes, retirements: unwrittenRetirements, owner: configuration.owner, lease: lease)
-      unwrittenRetirements = []
       storeWorked()
+      unwrittenRetirements = []
       for (index, run) in due.enumerated() { written(run, flushes[index], states[index], at: now) }
-    } catch {
-      // Nothing was written; the same flush is sent again, and its fence keeps it from being written twice.
+    } catch  where error.isTransient || due.count == 1 {
+      // Without an answer the same flush is sent again; its fence keeps it from being written twice.
       storeFailed(error)
+      if !error.isTransient { due.forEach(giveUp) }
+    } catch {
+      // One of them cannot be written: the others must not wait for it.
+      for run in due { await flush([run]) }
     }
+  }
+
+  /// A task whose receipts the store can never take: another claim starts from what is written, and parks it in the end.
+  private func giveUp(_ run: TaskRun) {
+    tell(.unreadable(notification: run.task.notificationID))
+    unwrittenRetirements = []
+    lose(run)
   }
 
   private func written(_ run: TaskRun, _ flush: TaskFlush, _ state: LeaseState, at now: MonotonicTime) {
@@ -56,10 +67,7 @@ extension LaneLoop {
     case .canceled:
       run.leaseExtended(at: now, by: lease)
       run.isCanceled = true
-    case .lost:
-      run.isLost = true
-      runs[run.task.id] = nil
-      tell(.leaseLost(notification: run.task.notificationID))
+    case .lost: lose(run)
     }
   }
 
@@ -69,27 +77,24 @@ extension LaneLoop {
     guard storeMayWork else { return }
     let due = runs.values.filter { $0.renewAt <= now && !$0.hasNews }
     guard !due.isEmpty else { return }
-    do {
-      let states = try await store.renew(due.map(\.reference), owner: configuration.owner, lease: lease)
-      storeWorked()
-      for (index, run) in due.enumerated() { take(states[index], for: run, at: now) }
-    } catch {
-      storeFailed(error)
+    let states = await ask { () throws(StoreError) in
+      try await store.renew(due.map(\.reference), owner: configuration.owner, lease: lease)
     }
+    for (run, state) in zip(due, states ?? []) { take(state, for: run, at: now) }
   }
 
   /// Releases tasks that leave, once nothing of them is with the sender and everything is written.
   func releaseLeaving() async {
     guard storeMayWork else { return }
     for run in runs.values where run.progress.inFlight == 0 && !run.hasNews {
-      guard let to = run.leaving else { continue }
-      do {
-        let isOurs = try await store.release(run.reference, to: to, owner: configuration.owner)
-        if !isOurs { tell(.leaseLost(notification: run.task.notificationID)) }
-        run.isLost = true
-        runs[run.task.id] = nil
-      } catch {
-        return storeFailed(error)
+      guard let to = run.leaving, !run.isThrough else { continue }
+      let isOurs = await ask { () throws(StoreError) in
+        try await store.release(run.reference, to: to, owner: configuration.owner)
+      }
+      switch isOurs {
+      case nil: return
+      case false?: lose(run)
+      case true?: runs[run.task.id] = nil
       }
     }
   }

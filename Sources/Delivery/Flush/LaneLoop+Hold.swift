@@ -14,20 +14,19 @@ extension LaneLoop {
     held.formUnion(stopped)
     let text = sender.text(of: reason)
     for id in stopped { unwrittenHolds[id] = text }
-    tell(.held(credentials: stopped.sorted { $0.rawValue < $1.rawValue }, reason: text))
+    let known = stopped.compactMap { credentials[$0] }.sorted { $0.id.rawValue < $1.id.rawValue }
+    tell(.held(known, reason: text))
   }
 
   /// Writes new holds to the store, so that no worker claims that work.
   func writeHolds() async {
     guard storeMayWork else { return }
     for (reason, credentials) in Dictionary(grouping: unwrittenHolds.keys, by: { unwrittenHolds[$0] ?? "" }) {
-      do {
+      let isWritten: Void? = await ask { () throws(StoreError) in
         try await store.hold(Array(credentials), reason: reason)
-        for credential in credentials { unwrittenHolds[credential] = nil }
-        storeWorked()
-      } catch {
-        return storeFailed(error)
       }
+      if isWritten == nil { return }
+      for credential in credentials { unwrittenHolds[credential] = nil }
     }
   }
 }

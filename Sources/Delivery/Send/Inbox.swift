@@ -77,7 +77,8 @@ final class Inbox: Sendable {
   private func signaled() async {
     await withCheckedContinuation { continuation in
       let isSignaled = state.withLock { state in
-        if state.isSignaled { return true }
+        // Canceled: the sleep has ended, and nobody would wake a waiter that registers from now on.
+        if state.isSignaled || Task.isCancelled { return true }
         state.waiter = continuation
         return false
       }

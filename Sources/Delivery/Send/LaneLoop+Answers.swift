@@ -2,10 +2,15 @@ import Operations
 import PushCore
 
 extension LaneLoop {
+  /// Texts beyond so many are not kept: a peer that invents them must not fill the store.
+  private static let learnedReasons = 1000
+
   /// What a turn's answers say of one credential.
   private struct Tally {
     var answers = 0
+    var accepted = 0
     var refusals = 0
+    var failures: [PushReason: Int] = [:]
   }
 
   /// Settles what was answered since the last turn.
@@ -37,7 +42,10 @@ extension LaneLoop {
     case .rejected(let reason):
       run.progress.settle(position, settlement(.rejected, answer, reason))
     case .gone(let reason, let registeredBefore):
-      retire(position, of: run, batch.credential, reason, registeredBefore)
+      retire(position, of: run, reason, registeredBefore)
+      run.progress.settle(position, settlement(.rejected, answer, reason))
+    case .unfit(let reason):
+      if fuses[batch.credential]?.allowsRetirement ?? false { retire(position, of: run, reason, nil) }
       run.progress.settle(position, settlement(.rejected, answer, reason))
     case .retry(let reason, let notBefore):
       run.progress.settle(position, retry(run, answer, reason, notBefore: notBefore, at: now))
@@ -76,55 +84,74 @@ extension LaneLoop {
   }
 
   private func retire(
-    _ position: Int, of run: TaskRun, _ credential: CredentialID, _ reason: PushReason, _ before: UnixMilliseconds?
+    _ position: Int, of run: TaskRun, _ reason: PushReason, _ before: UnixMilliseconds?
   ) {
     let device = run.progress.device(at: position)
-    if before == nil, !(fuses[credential]?.allowsRetirement ?? true) { return }
     // Without a time from APNs: only if the device has not registered since the walk read it.
-    let registeredBefore = before ?? UnixMilliseconds(device.registeredAt.value + 1)
+    let registeredBefore = before ?? UnixMilliseconds(device.registeredAt.value &+ 1)
     retirements.append(Retirement(device: device.id, registeredBefore: registeredBefore, reason: id(reason)))
   }
 
-  /// Counts refusals that may be a setting of ours, before any device is retired for them.
+  /// Counts, before they are settled, refusals that may be a setting of ours, and failures that an operator should know of.
   private func noteRefusals(in answers: [[PushAnswer]]) {
     var tallies: [CredentialID: Tally] = [:]
     var last: (batch: UInt64, credential: CredentialID)?
-    for answer in answers.joined() where answer.status != 0 {
+    for answer in answers.joined() {
       if last?.batch != answer.batch { last = batches[answer.batch].map { (answer.batch, $0.credential) } }
       guard let last else { continue }
-      tallies[last.credential, default: Tally()].answers += 1
-      if case .gone(_, registeredBefore: nil) = answer.verdict {
-        tallies[last.credential, default: Tally()].refusals += 1
-      }
+      tally(answer, in: &tallies[last.credential, default: Tally()])
     }
     for (credential, tally) in tallies {
       let blown = fuses[credential, default: RetirementFuse()].note(
-        answers: tally.answers, refusals: tally.refusals, at: clocks.monotonicTime())
-      if blown { tell(.retirementStopped(credential: credential)) }
+        answers: tally.answers, accepted: tally.accepted, refusals: tally.refusals, at: clocks.monotonicTime())
+      if blown, let known = credentials[credential] { tell(.retirementStopped(known)) }
+      for (reason, devices) in tally.failures { noteFailure(credential, reason, devices) }
     }
   }
 
+  private func tally(_ answer: PushAnswer, in tally: inout Tally) {
+    if answer.status != 0 { tally.answers += 1 }
+    switch answer.verdict {
+    case .unfit: tally.refusals += 1
+    case .retry(let reason, _): tally.failures[reason, default: 0] += 1
+    case .accepted: tally.accepted += 1
+    case .rejected, .gone, .held, .unsent: break
+    }
+  }
+
+  /// Says why pushes are tried again; a reason that stays is said every ten seconds.
+  private func noteFailure(_ credential: CredentialID, _ reason: PushReason, _ devices: Int) {
+    let now = clocks.monotonicTime()
+    let text = sender.text(of: reason)
+    guard let known = credentials[credential], (failuresSaid["\(credential.rawValue) \(text)"] ?? now) <= now
+    else { return }
+    if failuresSaid.count >= Self.learnedReasons { failuresSaid = [:] }
+    failuresSaid["\(credential.rawValue) \(text)"] = now + .seconds(10)
+    tell(.failing(known, reason: text, devices: devices))
+  }
+
   private func closeGate(_ credential: CredentialID, until: MonotonicTime, _ failure: SendFailure) {
-    guard failure.kind != .notSent else { return }
-    if gates[credential] == nil { tell(.unreachable(credential: credential, failure: failure)) }
+    if failure.kind != .notSent, gates[credential] == nil, let known = credentials[credential] {
+      tell(.unreachable(known, failure))
+    }
     gates[credential] = max(gates[credential] ?? until, until)
   }
 
   private func reached(_ credential: CredentialID) {
     gates[credential] = nil
-    tell(.reachable(credential: credential))
+    if let known = credentials[credential] { tell(.reachable(known)) }
   }
 
   /// Reason texts that no table has get a number from the store before they are written.
   private func learnReasons(in answers: [[PushAnswer]]) async {
     for answer in answers.joined() where answer.status != 200 {
-      guard case .unknown(let text)? = answer.verdict.reason, reasonIDs[text] == nil else { continue }
-      do {
-        reasonIDs[text] = try await store.reasonID(for: text)
-      } catch {
-        // The receipt is worth more than the text: the status stays.
-        storeFailed(error)
-      }
+      guard case .unknown(let text)? = answer.verdict.reason, reasonIDs[text] == nil,
+        reasonIDs.count < Self.learnedReasons
+      else { continue }
+      let id = await ask { () throws(StoreError) in try await store.reasonID(for: text) }
+      // The receipts are worth more than the texts: without an answer the status alone stays.
+      guard let id else { return }
+      reasonIDs[text] = id
     }
   }
 
@@ -141,7 +168,8 @@ extension Verdict {
   var reason: PushReason? {
     switch self {
     case .accepted, .unsent: nil
-    case .rejected(let reason), .gone(let reason, _), .retry(let reason, _), .held(_, let reason): reason
+    case .rejected(let reason), .gone(let reason, _), .unfit(let reason), .retry(let reason, _), .held(_, let reason):
+      reason
     }
   }
 }

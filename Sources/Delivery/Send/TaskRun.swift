@@ -16,6 +16,8 @@ final class TaskRun {
   var progress: TaskProgress
   /// Devices that left the walk and are not with the sender, by credential.
   var waiting: [Waiting] = []
+  /// The credentials of the devices met so far.
+  private(set) var met: Set<CredentialID> = []
   /// Nothing is written to a connection from here on, until a flush or renewal has extended the lease.
   var leaseEnds: MonotonicTime
   /// When the lease is renewed without news.
@@ -67,6 +69,7 @@ final class TaskRun {
 
   /// Adds a device to those that wait.
   func wait(_ position: Int, _ credential: CredentialID, _ index: Int, of window: DeviceWindow) {
+    met.insert(credential)
     let place =
       waiting.firstIndex { $0.credential == credential && $0.devices.count < PushBatch.maximumCount }
       ?? {

@@ -21,6 +21,7 @@ extension LaneLoop {
     if now >= run.deadline { return await settleRest(run, as: .expired) }
     guard now < run.leaseEnds else { return false }
     if moveHeldAway(run) { return false }
+    moveUnreachableAway(run, at: now)
     hand(run, at: now)
     if leavesLane(run) { return false }
     guard run.waiting.isEmpty, !run.progress.walkHasEnded, inFlight + configuration.window <= configuration.capacity
@@ -30,16 +31,13 @@ extension LaneLoop {
 
   /// Reads the next devices; they wait, or leave at once. False when the store failed.
   private func walk(_ run: TaskRun) async -> Bool {
-    do {
-      let step = try await reader.step(
+    let step = await ask { () throws(StoreError) in
+      try await reader.step(
         of: run.task, target: run.target, credentials: credentials(of: run), after: run.progress.walkedThrough)
-      if run.isLost { return false }
-      take(step, into: run)
-      return true
-    } catch {
-      storeFailed(error)
-      return false
     }
+    guard let step else { return false }
+    take(step, into: run)
+    return true
   }
 
   private var reader: WalkReader { WalkReader(store: store, limit: configuration.window) }
@@ -49,7 +47,7 @@ extension LaneLoop {
     return credentials.values.filter { $0.appID == run.task.appID }.map(\.id)
   }
 
-  /// Devices and skipped ones enter the progress in ascending order.
+  /// Devices and skipped ones enter the progress, both ascending.
   private func take(_ step: WalkReader.Step, into run: TaskRun) {
     var skipped = step.skipped[...]
     func settleSkipped(below id: DeviceID) {
@@ -78,7 +76,7 @@ extension LaneLoop {
   /// Hands waiting devices to the sender, while there is room and the way is open.
   private func hand(_ run: TaskRun, at now: MonotonicTime) {
     for group in run.waiting where inFlight < configuration.capacity {
-      guard (gates[group.credential] ?? now) <= now, !held.contains(group.credential) else { continue }
+      guard !isGated(group.credential, at: now), !held.contains(group.credential) else { continue }
       nextBatch += 2
       let batch = PushBatch(
         id: nextBatch, credential: group.credential, lane: run.task.lane, content: run.content, devices: group.devices,
@@ -96,7 +94,8 @@ extension LaneLoop {
   private func moveHeldAway(_ run: TaskRun) -> Bool {
     let own = credentials(of: run)
     if !own.isEmpty, own.allSatisfy(held.contains) {
-      run.leaving = .held
+      // What is only left to be answered is answered here.
+      if !run.progress.walkHasEnded || !run.waiting.isEmpty { run.leaving = .held }
       return true
     }
     for isHeld in [true, false] {
@@ -109,6 +108,22 @@ extension LaneLoop {
         .init(outcome: .pending, reason: .held, next: .init(delay: .zero, isCounted: false, isHeld: isHeld)))
     }
     return false
+  }
+
+  /// Devices whose connection is away leave as a list of their own where they would keep others waiting: devices of another environment in
+  /// the same task, or other tasks. Else everything waits as it is, and no row is touched.
+  private func moveUnreachableAway(_ run: TaskRun, at now: MonotonicTime) {
+    guard run.task.credentialID == nil, run.waiting.contains(where: { isGated($0.credential, at: now) }) else { return }
+    let isMixed = run.met.contains { !isGated($0, at: now) && !held.contains($0) }
+    guard isMixed || waitingTasks(run.task.lane) > ClaimSchedule.openLimit(run.task.lane) else { return }
+    for group in run.waiting {
+      guard let gate = gates[group.credential], gate > now else { continue }
+      run.settleWaiting(
+        where: { $0 == group.credential },
+        .init(
+          outcome: .pending, reason: .unreachable, next: .init(delay: gate.since(now), isCounted: false, isHeld: false))
+      )
+    }
   }
 
   /// A large urgent audience goes on in lane 1, so that it does not stand before other approvals.

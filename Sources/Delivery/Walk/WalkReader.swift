@@ -51,7 +51,8 @@ struct WalkReader: Sendable {
         step.devices.append(index, of: merged.window)
       }
     }
-    for id in missing.sorted() where id <= merged.through { step.skipped.append((id, .deviceRetired)) }
+    for id in missing where id <= merged.through { step.skipped.append((id, .deviceRetired)) }
+    step.skipped.sort { $0.id < $1.id }
     return step
   }
 

@@ -135,6 +135,17 @@ extension Socket {
     unsafe result(.write, send(descriptor, bytes.baseAddress, bytes.count, Int32(MSG_NOSIGNAL)))
   }
 
+  /// Reads what has come, up to `limit` bytes, into memory of its own: for the little that is said before a protocol begins.
+  public func receive(atMost limit: Int) -> (SocketIO, [UInt8]) {
+    var bytes = [UInt8](repeating: 0, count: limit)
+    let io = unsafe bytes.withUnsafeMutableBytes { unsafe read(into: $0) }
+    guard case .bytes(let count) = io else { return (io, []) }
+    return (io, Array(bytes.prefix(count)))
+  }
+
+  /// Writes what the kernel takes of `bytes`.
+  public func write(_ bytes: ArraySlice<UInt8>) -> SocketIO { unsafe bytes.withUnsafeBytes { unsafe write($0) } }
+
   private func result(_ operation: SocketError.Operation, _ count: Int) -> SocketIO {
     if count > 0 { return .bytes(count) }
     if count == 0 { return .closed }

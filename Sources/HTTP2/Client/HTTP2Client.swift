@@ -55,6 +55,9 @@ public final class HTTP2Client: Sendable {
   /// next request opens a new connection.
   public func replaceConnections(of origin: HTTP2OriginID) { mailbox.send(.replaceConnections(origin)) }
 
+  /// Gives back what waits for a stream, unsent; open requests go on. Nil = of every origin.
+  public func withdraw(_ origin: HTTP2OriginID? = nil) { mailbox.send(.withdraw(origin)) }
+
   /// Opens a connection to an origin that has none. Returns nil when one is established, or why not.
   public func connect(_ origin: HTTP2OriginID) async -> HTTP2Failure? {
     await withCheckedContinuation { continuation in
@@ -70,6 +73,9 @@ public final class HTTP2Client: Sendable {
       if !mailbox.send(.snapshot({ continuation.resume(returning: $0) })) { continuation.resume(returning: []) }
     }
   }
+
+  /// Asks what the client holds; ``ClientLoad``.
+  func load(_ tell: @escaping @Sendable (ClientLoad) -> Void) { mailbox.send(.load(tell)) }
 
   /// Ends the client: waiting requests come back unsent at once, open ones may still be answered within `grace`, then the
   /// connections are closed with GOAWAY. All responses have been delivered when it returns.

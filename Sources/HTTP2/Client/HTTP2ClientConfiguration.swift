@@ -1,3 +1,5 @@
+import EventLoop
+
 /// A response field that callers want to see.
 public struct HTTP2WatchedField: Sendable, Hashable {
   /// The field's name, in lower case.
@@ -20,7 +22,7 @@ public struct HTTP2ClientConfiguration: Sendable {
   public var watchedFields: [HTTP2WatchedField] = []
   /// The bytes of a response body that are kept; the rest is read and dropped.
   public var maximumResponseBodyBytes = 16_384
-  /// The time for name look-up, TCP and TLS together.
+  /// The time for name look-up, TCP, the proxy's answer and TLS together.
   public var connectTimeout: Duration = .seconds(10)
   /// A connection that has received nothing for so long is asked for a sign of life by PING.
   public var pingInterval: Duration = .seconds(60)
@@ -30,6 +32,9 @@ public struct HTTP2ClientConfiguration: Sendable {
   public var maximumStreamsPerConnection = 1000
   /// How often a request that was certainly not processed is sent again by the client itself.
   public var resubmissions: UInt8 = 3
+  /// How long a connection is given no further stream after its peer refused one, unless an answer or SETTINGS come first;
+  /// doubled while it refuses, up to eight times.
+  public var refusalDelay: Duration = .milliseconds(100)
   /// Requests without an answer in a row after which a connection is replaced.
   public var timeoutsBeforeReplacement = 3
   /// Answers of 500 to 599 in a row after which a connection is replaced; 0 for never.
@@ -49,6 +54,8 @@ public struct HTTP2ClientConfiguration: Sendable {
   /// Told of each connection's events, on the loop's thread; for logs. It must not block.
   public var onEvent: (@Sendable (HTTP2ConnectionEvent) -> Void)?
 
+  /// Looks names up, for each connection anew; another one than the system's for tests.
+  var resolve: NameResolution.Resolver = { NameResolution.resolve(host: $0, port: $1, deliver: $2) }
   /// The id of each connection's first stream; another one than 1 brings its end near, for tests.
   var firstStreamID: Int32 = 1
 

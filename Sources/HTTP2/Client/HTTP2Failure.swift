@@ -16,6 +16,16 @@ public struct HTTP2Failure: Error, Sendable, CustomStringConvertible {
     case tls
     /// The peer does not agree to HTTP/2.
     case alpn
+    /// The proxy's name has no address, or nothing accepts connections there.
+    case proxyUnreachable
+    /// The proxy accepted TCP and did not answer in time.
+    case proxyTimeout
+    /// The proxy wants credentials, or others (407, of some proxies 401).
+    case proxyAuthentication
+    /// The proxy refused the tunnel with this status.
+    case proxyRefused(UInt16)
+    /// What should be the proxy closed the connection or gave no answer of HTTP/1.1.
+    case proxyAnswer
     /// One side broke HTTP/2's rules; the connection is lost.
     case protocolError
     /// The connection broke or the peer closed it.
@@ -32,8 +42,12 @@ public struct HTTP2Failure: Error, Sendable, CustomStringConvertible {
     case pingTimeout
     /// The batch's `notAfter` came before the request could be sent.
     case deadline
-    /// The request cannot be sent as it is: a forbidden byte, or more header bytes than the peer takes.
+    /// The peer takes fewer header bytes at the moment than the request has (SETTINGS_MAX_HEADER_LIST_SIZE).
+    case headerListTooLarge
+    /// The request cannot be sent as it is: a forbidden byte, or more header bytes than any frame holds.
     case invalidRequest
+    /// The caller withdrew it before it was sent.
+    case withdrawn
     /// The client was closed, or the origin removed.
     case closing
   }

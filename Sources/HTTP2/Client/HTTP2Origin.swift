@@ -9,13 +9,21 @@ public struct HTTP2Origin: Sendable {
   public var port: UInt16
   /// Whom to trust.
   public var tls: TLSContext
+  /// The proxy on the way; nil = none.
+  public var proxy: HTTP2Proxy?
   /// The most connections open for new streams at a time; at least 1.
   public var maximumConnections: Int
   /// How logs and metrics call it.
   public var label: String
+  /// The longest wait between two attempts to connect; nil = that of the client.
+  public var maximumBackoff: Duration?
 
   /// An origin by its parts.
-  public init(host: String, port: UInt16, tls: TLSContext, maximumConnections: Int = 1, label: String = "") {
+  public init(
+    host: String, port: UInt16, tls: TLSContext, proxy: HTTP2Proxy? = nil, maximumConnections: Int = 1,
+    label: String = ""
+  ) {
+    self.proxy = proxy
     self.host = host
     self.port = port
     self.tls = tls

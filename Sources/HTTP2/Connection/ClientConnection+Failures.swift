@@ -14,7 +14,7 @@ extension ClientConnection {
     return HTTP2Failure(kind, endpoint: endpoint, reason: error.summary, remedy: error.remedy)
   }
 
-  static func failure(_ error: TLSError, at endpoint: String, connecting: Bool) -> HTTP2Failure {
+  static func failure(_ error: TLSError, at endpoint: String, connecting: Bool, suffix: String = "") -> HTTP2Failure {
     let kind: HTTP2Failure.Kind =
       switch error.code {
       case .verification: .tlsVerification
@@ -22,6 +22,6 @@ extension ClientConnection {
       case .connection: connecting ? .tls : .connectionLost
       case .configuration, .handshake: connecting ? .tls : .connectionLost
       }
-    return HTTP2Failure(kind, endpoint: endpoint, reason: error.reason, remedy: error.remedy)
+    return HTTP2Failure(kind, endpoint: endpoint, reason: error.reason + suffix, remedy: error.remedy)
   }
 }

@@ -7,9 +7,17 @@ enum ClientMessage: Sendable {
   case addOrigin(HTTP2Origin, HTTP2OriginID)
   case removeOrigin(HTTP2OriginID)
   case replaceConnections(HTTP2OriginID)
+  case withdraw(HTTP2OriginID?)
   case connect(HTTP2OriginID, @Sendable (HTTP2Failure?) -> Void)
   case snapshot(@Sendable ([HTTP2OriginSnapshot]) -> Void)
+  case load(@Sendable (ClientLoad) -> Void)
   case close(Duration)
+}
+
+/// What a client holds, for tests that nothing is left behind.
+struct ClientLoad: Sendable, Equatable {
+  var descriptors: Int
+  var timers: Int
 }
 
 /// A client on its loop's thread: takes messages, turns the clock for its origins, and hands over what ended, once a turn.
@@ -75,9 +83,12 @@ final class ClientEngine: TurnHandler {
       origin.close(grace: configuration.drainTimeout)
       removed.append(origin)
     case .replaceConnections(let id): origins[id]?.replaceConnections()
+    case .withdraw(let id?): origins[id]?.withdraw()
+    case .withdraw(nil): for origin in origins.values { origin.withdraw() }
     case .connect(let id, let tell):
       if let origin = origins[id] { origin.connect(tell) } else { tell(Self.unknownOrigin) }
     case .snapshot(let tell): tell(origins.values.map { $0.snapshot() }.sorted { $0.id.index < $1.id.index })
+    case .load(let tell): tell(ClientLoad(descriptors: loop.load.descriptors, timers: loop.load.timers))
     case .close(let grace): close(grace)
     }
   }
@@ -145,7 +156,7 @@ extension ClientEngine {
       case .batch(let batch): refuse(batch)
       case .connect(_, let tell): tell(Self.unknownOrigin)
       case .snapshot(let tell): tell([])
-      case .addOrigin, .removeOrigin, .replaceConnections, .close: continue
+      case .addOrigin, .removeOrigin, .replaceConnections, .withdraw, .load, .close: continue
       }
     }
     deliver()

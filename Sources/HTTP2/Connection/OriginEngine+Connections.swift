@@ -47,8 +47,13 @@ extension OriginEngine {
     {
       drain(connection, complaint)
     }
-    takeBack(session)
     observe(connection, session)
+    if !session.refused.isEmpty { pool.refused(connection.number, open: session.openStreams, now: now) }
+    if session.settingsAreNew {
+      session.settingsAreNew = false
+      pool.limitAnnounced(connection.number)
+    }
+    takeBack(session)
     if connection.drainDeadline != nil, session.openStreams == 0 {
       connection.finish(session.goAway.map { HTTP2Failure(.goaway, endpoint: endpoint, reason: $0.summary) })
     }

@@ -11,15 +11,25 @@ extension OriginEngine {
     for connection in connections {
       connection.tick(pingInterval: engine.configuration.pingInterval, pingTimeout: engine.configuration.pingTimeout)
     }
+    if !connectWaiters.isEmpty, connections.isEmpty { connectForWaiters() }
     if let number = pool.surplus(now: now), let connection = connection(number), pool.drain(number) {
       connection.finish(nil)
     }
     fill()
   }
 
+  private func connectForWaiters() {
+    switch pool.demand(now: now) {
+    case .satisfied, .wait: return
+    case .connect: connect()
+    case .refuse: tellWaiters(lastFailure)
+    }
+  }
+
   /// When ``tick()`` must run again; nil when there is nothing to watch.
   func nextTick(interval: Duration) -> MonotonicTime? {
-    if queue.count > 0 { return now + interval }
+    if queue.count > 0 { return min(now + interval, pool.nextTrial ?? .distantFuture) }
+    if !connectWaiters.isEmpty, connections.isEmpty { return now + interval }
     var next: MonotonicTime?
     for connection in connections {
       guard let session = connection.session else { continue }
@@ -31,6 +41,11 @@ extension OriginEngine {
     // An idle connection beyond the first is closed by a tick, too.
     if connections.count > 1, let time = next { next = min(time, now + .seconds(5)) }
     return next
+  }
+
+  /// Gives back what waits for a stream.
+  func withdraw() {
+    endQueue(HTTP2Failure(.withdrawn, endpoint: endpoint, reason: "the request was withdrawn before it was sent"))
   }
 
   func replaceConnections() {
@@ -66,7 +81,7 @@ extension OriginEngine {
     if connections.contains(where: { $0.session != nil && $0.drainDeadline == nil }) { return waiter(nil) }
     if isClosing { return waiter(closingFailure) }
     switch pool.demand(now: now) {
-    case .satisfied: connectWaiters.append(waiter)
+    case .satisfied, .wait: connectWaiters.append(waiter)
     case .connect:
       connectWaiters.append(waiter)
       connect()

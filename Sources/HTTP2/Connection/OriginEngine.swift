@@ -32,7 +32,9 @@ final class OriginEngine {
       ConnectionPool.Rules(
         maximumConnections: origin.maximumConnections, growAfter: configuration.growAfter,
         idleTimeout: configuration.extraConnectionIdleTimeout, replacementInterval: configuration.replacementInterval,
-        minimumBackoff: configuration.minimumBackoff, maximumBackoff: configuration.maximumBackoff))
+        refusalDelay: configuration.refusalDelay,
+        minimumBackoff: configuration.minimumBackoff,
+        maximumBackoff: origin.maximumBackoff ?? configuration.maximumBackoff))
   }
 
   var now: MonotonicTime { engine.loop.now }
@@ -66,7 +68,7 @@ extension OriginEngine {
     guard !isFilling else { return }
     isFilling = true
     defer { isFilling = false }
-    while queue.count > 0, let grant = pool.grant(), let connection = connection(grant.id),
+    while queue.count > 0, let grant = pool.grant(now: now), let connection = connection(grant.id),
       let session = connection.session
     {
       give(grant.count, to: connection, session)
@@ -76,7 +78,7 @@ extension OriginEngine {
       return
     }
     switch pool.demand(now: now) {
-    case .satisfied: return
+    case .satisfied, .wait: return
     case .connect: connect()
     case .refuse(let time):
       let failure = lastFailure ?? HTTP2Failure(.connect, endpoint: endpoint, reason: "the origin cannot be reached")
@@ -108,7 +110,10 @@ extension OriginEngine {
 
   func observe(_ connection: ClientConnection, _ session: ClientSession) {
     let open = session.openStreams
-    pool.observe(connection.number, open: open, limit: connection.isBlocked ? open : session.streamLimit, now: now)
+    pool.observe(
+      connection.number, open: open, limit: connection.isBlocked ? open : session.streamLimit,
+      answered: session.answered,
+      now: now)
   }
 
   /// Sends requests again that a connection gave back, unless that has been tried often enough.

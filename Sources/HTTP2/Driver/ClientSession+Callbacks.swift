@@ -23,6 +23,9 @@ extension ClientSession {
     return unsafe lastSlot
   }
 
+  /// Bytes kept of the value of a watched field.
+  private static let keptFieldBytes = 256
+
   fileprivate func headerField(
     _ slot: UnsafeMutablePointer<StreamSlot>, _ name: UnsafePointer<UInt8>, _ nameLength: Int,
     _ value: UnsafePointer<UInt8>, _ valueLength: Int
@@ -36,8 +39,12 @@ extension ClientSession {
     }
     let index = unsafe watched.index(name, nameLength, status: slot.pointee.status)
     guard index >= 0 else { return }
-    let text = unsafe String(decoding: UnsafeBufferPointer(start: value, count: valueLength), as: UTF8.self)
-    unsafe details(slot).fields.append(HTTP2FieldValue(name: watched.name(index), value: text))
+    let details = unsafe details(slot)
+    // The first of a name counts, and no more than its beginning: what a peer repeats must not fill the memory.
+    if details.fields.contains(where: { $0.name == watched.name(index) }) { return }
+    let kept = min(valueLength, Self.keptFieldBytes)
+    let text = unsafe String(decoding: UnsafeBufferPointer(start: value, count: kept), as: UTF8.self)
+    details.fields.append(HTTP2FieldValue(name: watched.name(index), value: text))
   }
 
   fileprivate func body(_ slot: UnsafeMutablePointer<StreamSlot>, _ bytes: UnsafePointer<UInt8>, _ length: Int) {

@@ -50,7 +50,7 @@ extension ClientSession {
     let size = template.constantHeaderListSize + Int(entry.pathLength) + Int(entry.valueLength)
     guard size <= peerHeaderListLimit else {
       return failure(
-        .invalidRequest, "the request's header fields count \(size) bytes, the peer takes \(peerHeaderListLimit)")
+        .headerListTooLarge, "the request's header fields count \(size) bytes, the peer takes \(peerHeaderListLimit)")
     }
     // 32 bytes a field are counted and not sent: far more than literals, lengths and table size updates add.
     guard size <= OutputBuffer.frameLength else {

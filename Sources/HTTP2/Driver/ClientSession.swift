@@ -44,6 +44,8 @@ struct ClientSessionLimits {
   /// The most streams the peer allows now, within our own limit. 1 until its SETTINGS come.
   var streamLimit = 1
   var settingsReceived = false
+  /// The owner has not seen the last SETTINGS yet.
+  var settingsAreNew = false
   /// SETTINGS came in the present ``receive(_:count:)``.
   var settingsChanged = false
   var peerHeaderListLimit = Int.max
@@ -192,6 +194,7 @@ extension ClientSession {
 
   private func readRemoteSettings() {
     settingsReceived = true
+    settingsAreNew = true
     let streams = unsafe nghttp2_session_get_remote_settings(raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
     streamLimit = min(Int(streams), limits.maximumStreams)
     let size = unsafe nghttp2_session_get_remote_settings(raw, NGHTTP2_SETTINGS_MAX_HEADER_LIST_SIZE)

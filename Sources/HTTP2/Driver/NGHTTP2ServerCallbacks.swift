@@ -28,11 +28,22 @@ extension NGHTTP2ServerSession {
       return 0
     }
     unsafe nghttp2_session_callbacks_set_on_frame_recv_callback(callbacks) { session, frame, context in
-      guard let header = unsafe frame?.pointee.hd, header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0,
-        header.type == NGHTTP2_HEADERS.rawValue || header.type == NGHTTP2_DATA.rawValue,
-        let slot = unsafe slot(of: header.stream_id, session, context)
-      else { return 0 }
-      unsafe callbackContext(context)?.pointee.session?.takeUnretainedValue().endRequest(slot)
+      guard let frame = unsafe frame, let owner = unsafe callbackContext(context)?.pointee.session else { return 0 }
+      let header = unsafe frame.pointee.hd
+      switch UInt32(header.type) {
+      case NGHTTP2_HEADERS.rawValue, NGHTTP2_DATA.rawValue:
+        guard let slot = unsafe slot(of: header.stream_id, session, context) else { return 0 }
+        if header.flags & UInt8(NGHTTP2_FLAG_END_STREAM.rawValue) != 0 {
+          unsafe owner.takeUnretainedValue().endRequest(slot)
+        } else if header.type == NGHTTP2_HEADERS.rawValue {
+          unsafe owner.takeUnretainedValue().beginBody(slot)
+        }
+      case NGHTTP2_SETTINGS.rawValue where header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0:
+        unsafe owner.takeUnretainedValue().settingsAcknowledged()
+      case NGHTTP2_PING.rawValue where header.flags & UInt8(NGHTTP2_FLAG_ACK.rawValue) != 0:
+        unsafe owner.takeUnretainedValue().pingAcknowledged(frame.pointee.ping.opaque_data.0)
+      default: break
+      }
       return 0
     }
     unsafe nghttp2_session_callbacks_set_on_stream_close_callback(callbacks) { session, stream, _, context in
@@ -79,6 +90,8 @@ func readBody(
     let request = unsafe slot.pointee.request?.takeUnretainedValue(), let buffer = unsafe buffer,
     let flags = unsafe flags
   else { return Int(NGHTTP2_ERR_TEMPORAL_CALLBACK_FAILURE.rawValue) }
+  // Nobody ever resumes it.
+  if request.reply.outcome == .fieldsOnly { return Int(NGHTTP2_ERR_DEFERRED.rawValue) }
   let body = request.reply.body
   let count = unsafe min(length, body.count - slot.pointee.sentByteCount)
   unsafe body.withUnsafeBufferPointer { bytes in

@@ -4,7 +4,9 @@ import OpenSSL
 @safe final class ServerOutput {
   /// Filling stops here; a frame more may follow, so there is room for one of the largest size behind it.
   private static let fillLimit = 48 * 1024
-  private static let capacity = fillLimit + 16384 + 9
+  /// The most bytes of one frame.
+  static let pieceLimit = 16384 + 9
+  private static let capacity = fillLimit + pieceLimit
 
   private let storage = UnsafeMutableRawPointer.allocate(byteCount: capacity, alignment: 16)
   private var start = 0

@@ -9,32 +9,47 @@ internal import CNghttp2
   let listener: Int
   /// Requests received whole since the list was last emptied.
   var complete: [ServerRequest] = []
+  /// Requests whose fields came since the list was last emptied and whose body had not; only if the server wants them.
+  var begun: [ServerRequest] = []
   /// Violations since the list was last emptied.
   var violations: [ServerViolation] = []
   /// How many streams are open.
   var openStreams: Int { unsafe context.pointee.openStreams }
 
-  private let configuration: ServerConfiguration
-  private let raw: OpaquePointer
-  private let context: UnsafeMutablePointer<CallbackContext>
+  /// Nothing is sent; what there is to say waits.
+  var isMuted = false
+  /// How large the fields of a request may be by the settings that the client has acknowledged, in bytes.
+  var headerListLimit: Int
+  /// What the connection's GOAWAY said; nil: there was none.
+  var goAway: GoAwayState?
+  /// Frames in the order of their making, ahead of everything that the library still has.
+  var ordered: [UInt8] = []
+  /// Memory is out within the library: the connection can only be closed.
+  var isBroken = false
+
+  let configuration: ServerConfiguration
+  let raw: OpaquePointer
+  let context: UnsafeMutablePointer<CallbackContext>
   private let nameValues: UnsafeMutablePointer<nghttp2_nv>
   /// Every request object made for this connection: they live as long as the library's session, which points to them.
-  private var requests: [ServerRequest] = []
-  private var idle: [ServerRequest] = []
+  var requests: [ServerRequest] = []
+  var idle: [ServerRequest] = []
   /// The bytes last received broke a rule that is among the violations: a GOAWAY for it is no second one.
-  private var hasNotedError = false
-  /// The server's owner asked for a GOAWAY, whatever its error code.
-  private var saysGoAway = false
+  var hasNotedError = false
+  /// The client has acknowledged the first settings.
+  var knowsSettings = false
 
   /// A session that has its first SETTINGS queued. Nil only when memory is out or a setting's value is not allowed.
-  init?(connection: UInt64, listener: Int, configuration: ServerConfiguration) {
+  init?(connection: UInt64, listener: Int, configuration: ServerConfiguration, greeting: ServerGreeting) {
+    headerListLimit = configuration.headerListLimitBytes
+    isMuted = greeting.settingsDelay != .zero
     self.connection = connection
     self.listener = listener
     self.configuration = configuration
     unsafe context = .allocate(capacity: 1)
     unsafe context.initialize(to: CallbackContext())
     unsafe nameValues = .allocate(capacity: ServerReply.fieldLimit + 1)
-    guard let session = unsafe Self.makeSession(context) else {
+    guard let session = unsafe Self.makeSession(context, updatesWindows: greeting.updatesWindows) else {
       unsafe context.deallocate()
       unsafe nameValues.deallocate()
       return nil
@@ -42,10 +57,15 @@ internal import CNghttp2
     unsafe raw = session
     unsafe context.pointee.session = Unmanaged.passUnretained(self)
     let limit = ServerSetting.maxHeaderListSize(UInt32(clamping: configuration.headerListLimitBytes))
-    guard submit(settings: configuration.settings + [limit]) else { return nil }
+    let usual = (configuration.settings + [limit]).filter { setting in
+      !greeting.settings.contains { $0.identifier == setting.identifier }
+    }
+    guard submit(settings: usual + greeting.settings) else { return nil }
   }
 
-  private static func makeSession(_ context: UnsafeMutablePointer<CallbackContext>) -> OpaquePointer? {
+  private static func makeSession(
+    _ context: UnsafeMutablePointer<CallbackContext>, updatesWindows: Bool
+  ) -> OpaquePointer? {
     var callbacks: OpaquePointer?
     var options: OpaquePointer?
     var session: OpaquePointer?
@@ -60,6 +80,7 @@ internal import CNghttp2
     unsafe install(callbacks)
     // Closed streams are of no use here: priorities are not served.
     unsafe nghttp2_option_set_no_closed_streams(options, 1)
+    if !updatesWindows { unsafe nghttp2_option_set_no_auto_window_update(options, 1) }
     guard unsafe nghttp2_session_server_new2(&session, callbacks, context, options) == 0 else { return nil }
     return unsafe session
   }
@@ -73,6 +94,7 @@ internal import CNghttp2
   /// Takes bytes from the client. False: the connection can only be closed.
   func receive(_ input: ServerInput, byteCount: Int) -> Bool {
     hasNotedError = false
+    if let goAway { self.goAway?.isKnown = goAway.isAcknowledged }
     let bytes = unsafe input.bytes(byteCount)
     return unsafe nghttp2_session_mem_recv(raw, bytes.baseAddress, bytes.count) >= 0
   }
@@ -80,6 +102,9 @@ internal import CNghttp2
   /// Moves what is to be sent into `output` until that is full or nothing is left. False: the connection can only be
   /// closed.
   func fill(_ output: ServerOutput) -> Bool {
+    guard !isMuted else { return true }
+    guard !isBroken else { return false }
+    if !ordered.isEmpty { moveOrdered(to: output) }
     while output.hasRoom {
       var data: UnsafePointer<UInt8>?
       let count = unsafe nghttp2_session_mem_send(raw, &data)
@@ -89,8 +114,17 @@ internal import CNghttp2
     return true
   }
 
-  /// Whether the library has nothing more to say or to hear: the connection is over.
-  var isOver: Bool { unsafe nghttp2_session_want_read(raw) == 0 && nghttp2_session_want_write(raw) == 0 }
+  /// Whether there is nothing more to say or to hear: the connection is over.
+  var isOver: Bool {
+    guard !isMuted, ordered.isEmpty, unsafe nghttp2_session_want_write(raw) == 0 else { return false }
+    return unsafe nghttp2_session_want_read(raw) == 0 || isDrained
+  }
+
+  /// The most streams that the client may have open by the settings that it has acknowledged; nil: no limit.
+  var streamLimit: UInt32? {
+    let limit = unsafe nghttp2_session_get_local_settings(raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS)
+    return limit > UInt32(Int32.max) ? nil : limit
+  }
 
   /// Queues SETTINGS. False when a value is not allowed.
   @discardableResult
@@ -99,21 +133,14 @@ internal import CNghttp2
     return unsafe nghttp2_submit_settings(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), entries, entries.count) == 0
   }
 
-  /// Queues GOAWAY; `lastStream` nil names the last stream that was taken up.
-  func submitGoAway(lastStream: Int32?, errorCode: UInt32, debugData: [UInt8]) {
-    saysGoAway = true
-    let last = unsafe lastStream ?? nghttp2_session_get_last_proc_stream_id(raw)
-    // It fails for lack of memory or a stream id above an earlier GOAWAY's: then there is nothing to add to that one.
-    _ = unsafe nghttp2_submit_goaway(
-      raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), last, errorCode, debugData, debugData.count)
-  }
-
   /// Queues the outcome of the request's reply, unless the client has closed the stream.
   func submitOutcome(of request: ServerRequest) {
     unsafe request.slot.pointee.state = .answered
     guard unsafe !request.slot.pointee.isGone else { return recycle(request) }
+    guard takesUp(request.stream) else { return }
     switch request.reply.outcome {
     case .answer: submitAnswer(to: request)
+    case .fieldsOnly: submitAnswer(to: request)
     case .reset(let errorCode): reset(request, errorCode)
     case .silence: break
     }
@@ -144,7 +171,7 @@ internal import CNghttp2
       count += 1
     }
     // nghttp2 copies the pairs, so they need not outlive the call.
-    guard !request.reply.body.isEmpty else {
+    guard !request.reply.body.isEmpty || request.reply.outcome == .fieldsOnly else {
       return unsafe nghttp2_submit_response(raw, request.stream, nameValues, count, nil)
     }
     var provider = unsafe nghttp2_data_provider()
@@ -153,7 +180,7 @@ internal import CNghttp2
     return unsafe nghttp2_submit_response(raw, request.stream, nameValues, count, &provider)
   }
 
-  private func reset(_ request: ServerRequest, _ errorCode: UInt32) {
+  func reset(_ request: ServerRequest, _ errorCode: UInt32) {
     // It fails for lack of memory only; the client's own timeout then ends the stream.
     _ = unsafe nghttp2_submit_rst_stream(raw, UInt8(NGHTTP2_FLAG_NONE.rawValue), request.stream, errorCode)
   }
@@ -170,65 +197,6 @@ internal import CNghttp2
     let zero = UInt8(ascii: "0")
     let code = min(max(status, 100), 999)
     return [zero + UInt8(code / 100), zero + UInt8(code / 10 % 10), zero + UInt8(code % 10)]
-  }
-}
-
-// What the callbacks do: note it, and nothing else.
-extension NGHTTP2ServerSession {
-  func beginRequest(_ stream: Int32) {
-    let request = idle.popLast() ?? makeRequest()
-    unsafe request.slot.pointee.begin(stream: stream)
-    unsafe context.pointee.openStreams += 1
-    unsafe context.pointee.current = request.slot
-    unsafe nghttp2_session_set_stream_user_data(raw, stream, request.slot)
-  }
-
-  private func makeRequest() -> ServerRequest {
-    let request = ServerRequest(connection: connection, listener: listener, configuration: configuration)
-    requests.append(request)
-    return request
-  }
-
-  func endRequest(_ slot: UnsafeMutablePointer<ServerStreamSlot>) {
-    guard unsafe slot.pointee.state == .receiving, let request = unsafe slot.pointee.request else { return }
-    unsafe slot.pointee.state = .waiting
-    unsafe slot.pointee.openStreams = openStreams
-    unsafe complete.append(request.takeUnretainedValue())
-  }
-
-  func closeStream(_ slot: UnsafeMutablePointer<ServerStreamSlot>) {
-    unsafe context.pointee.openStreams -= 1
-    if unsafe slot == context.pointee.current { unsafe context.pointee.current = nil }
-    if unsafe slot.pointee.state == .waiting {
-      unsafe slot.pointee.isGone = true
-    } else if let request = unsafe slot.pointee.request {
-      unsafe recycle(request.takeUnretainedValue())
-    }
-  }
-
-  func invalidFrame(isRequest: Bool, _ error: Int32) {
-    if error == NGHTTP2_ERR_REFUSED_STREAM.rawValue {
-      violations.append(.streamsBeforeSettings)
-      return
-    }
-    hasNotedError = true
-    violations.append(isRequest && openStreams >= acknowledgedStreamLimit ? .concurrentStreams : .protocolError)
-  }
-
-  /// The library says GOAWAY by itself only when the client broke a rule; not every such case is an invalid frame to it.
-  func sentGoAway(errorCode: UInt32) {
-    guard errorCode != NGHTTP2_NO_ERROR.rawValue, !hasNotedError, !saysGoAway else { return }
-    hasNotedError = true
-    violations.append(.protocolError)
-  }
-
-  private var acknowledgedStreamLimit: Int {
-    unsafe Int(nghttp2_session_get_local_settings(raw, NGHTTP2_SETTINGS_MAX_CONCURRENT_STREAMS))
-  }
-
-  private func recycle(_ request: ServerRequest) {
-    request.reply.clear()
-    idle.append(request)
   }
 }
 

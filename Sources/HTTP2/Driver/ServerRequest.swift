@@ -35,7 +35,8 @@
     unsafe Array(UnsafeBufferPointer(start: slot.pointee.body, count: slot.pointee.bodyCount))
   }
 
-  var isHeaderListTooLarge: Bool { unsafe slot.pointee.isHeaderListTooLarge }
+  /// The size of the fields as RFC 9113 section 6.5.2 counts it.
+  var headerListByteCount: Int { unsafe slot.pointee.headerListByteCount }
 
   /// Calls `visit` with the name and the value of each field in the order of the request: pseudo fields first, repeated
   /// fields each by themselves.

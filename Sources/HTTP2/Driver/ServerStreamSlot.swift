@@ -17,6 +17,8 @@
   var state = State.receiving
   /// The stream was closed while its request was ``State/waiting``.
   var isGone = false
+  /// The library knows the stream.
+  var isOpen = false
   /// The size of the fields as RFC 9113 section 6.5.2 counts it for SETTINGS_MAX_HEADER_LIST_SIZE; it may pass the limit,
   /// and what lies beyond is not kept.
   var headerListByteCount = 0
@@ -55,6 +57,7 @@
     unsafe self.stream = stream
     unsafe state = .receiving
     unsafe isGone = false
+    unsafe isOpen = true
     unsafe headerListByteCount = 0
     unsafe openStreams = 0
     unsafe bodyByteCount = 0
@@ -64,15 +67,12 @@
     unsafe bodyCount = 0
   }
 
-  /// Whether the fields are larger than the server allows.
-  var isHeaderListTooLarge: Bool { unsafe headerListByteCount > headerListLimit }
-
   /// Keeps a field as long as the fields are within the limit.
   mutating func append(
     name: UnsafePointer<UInt8>, _ nameCount: Int, value: UnsafePointer<UInt8>, _ valueCount: Int
   ) {
     unsafe headerListByteCount += nameCount + valueCount + 32
-    guard unsafe !isHeaderListTooLarge else { return }
+    guard unsafe headerListByteCount <= headerListLimit else { return }
     let start = unsafe byteCount
     unsafe (bytes + start).update(from: name, count: nameCount)
     unsafe (bytes + start + nameCount).update(from: value, count: valueCount)

@@ -8,6 +8,7 @@ struct ConnectionPool {
     var growAfter: Duration
     var idleTimeout: Duration
     var replacementInterval: Duration
+    var refusalDelay: Duration
     var minimumBackoff: Duration
     var maximumBackoff: Duration
   }
@@ -25,8 +26,12 @@ struct ConnectionPool {
     var limit = 0
     var readySince = MonotonicTime(nanoseconds: 0)
     var idleSince: MonotonicTime?
+    var answered: UInt64 = 0
+    var brake = RefusalBrake()
 
-    var room: Int { phase == .ready ? max(0, limit - open) : 0 }
+    mutating func room(_ now: MonotonicTime) -> Int {
+      phase == .ready ? max(0, brake.limit(limit, open: open, now: now) - open) : 0
+    }
   }
 
   /// What waiting requests call for.
@@ -35,6 +40,8 @@ struct ConnectionPool {
     case satisfied
     /// Open a connection.
     case connect
+    /// Open a connection as soon as the budget of connects allows it; ask again by then.
+    case wait
     /// Nothing can take the requests before this time.
     case refuse(until: MonotonicTime)
   }
@@ -62,6 +69,7 @@ struct ConnectionPool {
   let rules: Rules
   private(set) var members: [Member] = []
   private(set) var backoff: Backoff
+  private var budget = ConnectBudget()
   private var brokenInRow = 0
   private var fullSince: MonotonicTime?
   private var lastReplacement: MonotonicTime?
@@ -72,23 +80,26 @@ struct ConnectionPool {
   }
 
   /// The connection to give the next streams, and how many at most: the one with the most room.
-  func grant() -> (id: UInt32, count: Int)? {
+  mutating func grant(now: MonotonicTime) -> (id: UInt32, count: Int)? {
     var best: (id: UInt32, count: Int)?
-    for member in members where member.room > (best?.count ?? 0) { best = (member.id, member.room) }
+    for index in members.indices {
+      let room = members[index].room(now)
+      if room > best?.count ?? 0 { best = (members[index].id, room) }
+    }
     guard let best else { return nil }
     return (best.id, min(best.count, Self.grantSize))
   }
 
   /// Says what to do for requests that wait after all grants are used up.
   mutating func demand(now: MonotonicTime) -> Demand {
-    if members.contains(where: { $0.room > 0 }) {
+    if members.indices.contains(where: { members[$0].room(now) > 0 }) {
       fullSince = nil
       return .satisfied
     }
     let usable = members.filter { $0.phase == .ready }
     if usable.isEmpty {
       if members.contains(where: { $0.phase == .connecting }) { return .satisfied }
-      return backoff.allows(now) ? .connect : .refuse(until: backoff.notBefore ?? now)
+      return backoff.allows(now) ? connect(now) : .refuse(until: backoff.notBefore ?? now)
     }
     guard let since = fullSince else {
       fullSince = now
@@ -101,7 +112,11 @@ struct ConnectionPool {
       && now.since(since) >= rules.growAfter && backoff.allows(now)
     guard mayGrow else { return .satisfied }
     fullSince = nil
-    return .connect
+    return connect(now)
+  }
+
+  private mutating func connect(_ now: MonotonicTime) -> Demand {
+    budget.take(now: now, interval: rules.minimumBackoff) ? .connect : .wait
   }
 
   /// No requests wait: being full is no longer a reason to grow.
@@ -119,8 +134,10 @@ struct ConnectionPool {
   }
 
   /// Takes over a connection's present counts.
-  mutating func observe(_ id: UInt32, open: Int, limit: Int, now: MonotonicTime) {
+  mutating func observe(_ id: UInt32, open: Int, limit: Int, answered: UInt64, now: MonotonicTime) {
     update(id) {
+      $0.brake.answered(Int(clamping: answered - $0.answered), limit: limit)
+      $0.answered = answered
       $0.open = open
       $0.limit = limit
       if open > 0 {
@@ -130,6 +147,18 @@ struct ConnectionPool {
       }
     }
   }
+
+  /// The peer refused streams on a connection that goes on, with `open` streams left.
+  mutating func refused(_ id: UInt32, open: Int, now: MonotonicTime) {
+    let delay = rules.refusalDelay
+    update(id) { $0.brake.refused(open: open, now: now, delay: delay) }
+  }
+
+  /// The peer said anew how many streams a connection takes.
+  mutating func limitAnnounced(_ id: UInt32) { update(id) { $0.brake.limitAnnounced() } }
+
+  /// When a connection that refused streams may be tried again; nil when none is held back.
+  var nextTrial: MonotonicTime? { members.compactMap { $0.phase == .ready ? $0.brake.notBefore : nil }.min() }
 
   /// An answer came on some connection: the origin works.
   mutating func proved() { if backoff.failures > 0 { backoff.succeeded() } }

@@ -36,6 +36,22 @@ public final class HTTP2Server {
   /// How many connections there are.
   public var connectionCount: Int { connections.count }
 
+  /// Does something to one connection, or to all with `connection` nil. False when there is no such connection, or it is
+  /// not open yet or no longer.
+  @discardableResult
+  public func perform(_ commands: [ServerCommand], on connection: UInt64? = nil) -> Bool {
+    guard let connection else {
+      for connection in Array(connections.values) { connection.perform(commands) }
+      return true
+    }
+    return connections[connection]?.perform(commands) ?? false
+  }
+
+  /// The open connections in the order of their numbers.
+  public var connectionStates: [ServerConnectionState] {
+    connections.values.compactMap(\.state).sorted { $0.connection < $1.connection }
+  }
+
   /// Takes no more connections, tells every client to go away, lets open streams end, and calls `ended` when the last
   /// connection is closed or the time is over.
   public func shutDown(within grace: Duration, debugData: [UInt8] = [], _ ended: @escaping () -> Void) {
@@ -52,10 +68,16 @@ public final class HTTP2Server {
 
   func accepted(_ socket: Socket, by listener: Int) {
     lastConnection += 1
+    let greeting = handler.greeting(for: lastConnection, listener: listener)
+    guard !greeting.refuses else {
+      socket.setAbortiveClose()
+      return socket.close()
+    }
     let peer = socket.peerAddress?.description ?? "unknown address"
     do {
       let stream = try TLSStream(server: tls, socket: socket, peer: peer)
-      let connection = ServerConnection(id: lastConnection, listener: listener, server: self, stream: stream)
+      let connection = ServerConnection(
+        id: lastConnection, listener: listener, server: self, stream: stream, greeting: greeting)
       try connection.start()
       connections[lastConnection] = connection
     } catch {

@@ -4,38 +4,76 @@ import OpenSSL
 /// One client's connection to a server: socket, TLS and HTTP/2 session. Confined to the server's loop, which keeps it
 /// alive until it is closed.
 final class ServerConnection: EventHandler {
-  private enum Phase {
+  enum Phase {
     case handshake
     case open
     /// Nothing more is read; closed as soon as everything is written.
     case closing
+    /// Nothing is read or written; closed when the client closes.
+    case silent
     case closed
+  }
+
+  /// How the connection is closed.
+  enum Ending {
+    case farewell
+    case fin
+    case reset
   }
 
   let id: UInt64
   private let listener: Int
-  private unowned let server: HTTP2Server
+  unowned let server: HTTP2Server
   private let stream: TLSStream
+  private let greeting: ServerGreeting
   private var registration: RegistrationID?
-  private var phase = Phase.handshake
-  private var session: NGHTTP2ServerSession?
+  var phase = Phase.handshake
+  var ending = Ending.farewell
+  var session: NGHTTP2ServerSession?
   private let output = ServerOutput()
   /// The socket took less than was offered: nothing is read until it takes more, so that a client that reads nothing
   /// cannot fill our memory.
   private var isBlocked = false
+  var requestCount = 0
+  /// Requests whose answers wait for later requests.
+  var held: [ServerRequest] = []
 
-  init(id: UInt64, listener: Int, server: HTTP2Server, stream: TLSStream) {
+  init(id: UInt64, listener: Int, server: HTTP2Server, stream: TLSStream, greeting: ServerGreeting) {
     self.id = id
     self.listener = listener
     self.server = server
     self.stream = stream
+    self.greeting = greeting
   }
 
-  /// How many streams are open.
-  var openStreams: Int { session?.openStreams ?? 0 }
+  /// What there is to see; nil before and after the connection is open.
+  var state: ServerConnectionState? {
+    guard let session else { return nil }
+    return ServerConnectionState(
+      connection: id, listener: listener, openStreams: session.openStreams, streamLimit: session.streamLimit,
+      requests: requestCount, isGoingAway: session.isGoingAway)
+  }
 
-  /// Begins the handshake.
+  /// Begins the handshake, at once or as late as the greeting says.
   func start() throws(SocketError) {
+    guard greeting.handshakeDelay == .zero else {
+      server.loop.schedule(after: greeting.handshakeDelay) { [weak self] in self?.startLate() }
+      return
+    }
+    try watch()
+  }
+
+  private func startLate() {
+    guard phase == .handshake else { return }
+    do {
+      try watch()
+    } catch {
+      // The kernel has no room for another watch: the client sees its connection closed.
+      close()
+    }
+  }
+
+  private func watch() throws(SocketError) {
     registration = try server.loop.register(stream.socket.descriptor, handler: self)
     server.loop.schedule(after: server.configuration.handshakeTimeout) { [weak self] in
       guard let self, phase == .handshake else { return }
@@ -48,6 +86,7 @@ final class ServerConnection: EventHandler {
     case .handshake: handshake()
     case .open: readAndAnswer()
     case .closing: flush()
+    case .silent: if readiness.contains(.hangUp) { close() }
     case .closed: break
     }
   }
@@ -59,11 +98,18 @@ final class ServerConnection: EventHandler {
     case .bytes:
       guard stream.applicationProtocol == "h2",
         let session = NGHTTP2ServerSession(
-          connection: id, listener: listener, configuration: server.configuration)
+          connection: id, listener: listener, configuration: server.configuration, greeting: greeting)
       else { return failHandshake() }
       self.session = session
       phase = .open
       server.handler.connectionOpened(id)
+      if greeting.fallsSilent { return fallSilent() }
+      if let delay = greeting.settingsDelay, delay > .zero {
+        server.loop.schedule(after: delay) { [weak self] in
+          self?.session?.isMuted = false
+          self?.flush()
+        }
+      }
       // What came with the end of the handshake is no new edge.
       readAndAnswer()
     }
@@ -94,48 +140,9 @@ final class ServerConnection: EventHandler {
     }
   }
 
-  /// Gives what came in to the handler, and its replies to the session.
-  private func answer(_ session: NGHTTP2ServerSession) {
-    guard !session.complete.isEmpty else { return }
-    let requests = session.complete
-    session.complete.removeAll(keepingCapacity: true)
-    for request in requests {
-      if request.isHeaderListTooLarge {
-        request.reply.status = 431
-        server.handler.violated(.headerListSize, connection: id)
-      } else {
-        server.handler.received(request, reply: &request.reply)
-      }
-      if request.reply.delay == .zero {
-        perform(request, session)
-      } else {
-        // `waiting` keeps the object from being used for another stream until the timer has fired.
-        server.loop.schedule(after: request.reply.delay) { [weak self] in self?.performLate(request) }
-      }
-    }
-  }
-
-  private func performLate(_ request: ServerRequest) {
-    guard phase == .open, let session else { return }
-    perform(request, session)
-    server.flushAtEndOfTurn(self)
-  }
-
-  private func perform(_ request: ServerRequest, _ session: NGHTTP2ServerSession) {
-    // The reply is cleared when the object is free again, which may be within the second line.
-    let after = request.reply.commandsAfter
-    for command in request.reply.commandsBefore { perform(command, session) }
-    session.submitOutcome(of: request)
-    for command in after { perform(command, session) }
-  }
-
-  private func perform(_ command: ServerCommand, _ session: NGHTTP2ServerSession) {
-    switch command {
-    case .settings(let settings): session.submit(settings: settings)
-    case .goAway(let lastStream, let errorCode, let debugData):
-      session.submitGoAway(lastStream: lastStream, errorCode: errorCode, debugData: debugData)
-    case .close: finish()
-    }
+  func fallSilent() {
+    flush()
+    if phase == .open { phase = .silent }
   }
 
   private func report(_ session: NGHTTP2ServerSession) {
@@ -146,15 +153,13 @@ final class ServerConnection: EventHandler {
   }
 
   /// Reads nothing more and closes once everything is written.
-  private func finish() {
+  func finish() {
     if phase == .open { phase = .closing }
   }
 
   /// Tells the client that no further request is taken up.
   func goAway(errorCode: UInt32, debugData: [UInt8]) {
-    guard phase == .open, let session else { return close() }
-    session.submitGoAway(lastStream: nil, errorCode: errorCode, debugData: debugData)
-    flush()
+    if !perform([.goAway(lastStream: nil, errorCode: errorCode, debugData: debugData)]) { close() }
   }
 
   /// Writes what the session has to say, as far as the socket takes it.
@@ -182,7 +187,14 @@ final class ServerConnection: EventHandler {
     let wasOpen = session != nil
     phase = .closed
     if let registration { server.loop.remove(registration, descriptor: stream.socket.descriptor) }
-    stream.close()
+    switch ending {
+    case .farewell: stream.close()
+    case .fin: stream.abandon()
+    case .reset:
+      stream.socket.setAbortiveClose()
+      stream.abandon()
+    }
+    held = []
     session = nil
     server.closed(self, wasOpen: wasOpen)
   }

@@ -2,8 +2,10 @@
 public enum ServerViolation: Sendable, Equatable {
   /// More streams at once than SETTINGS_MAX_CONCURRENT_STREAMS, which the client had acknowledged.
   case concurrentStreams
-  /// More streams at once than that, before the client acknowledged the settings.
+  /// More streams at once than that, before the client acknowledged the first settings.
   case streamsBeforeSettings
+  /// A request after the client had the connection's GOAWAY: it has answered the PING before it.
+  case afterGoAway
   /// Fields larger than SETTINGS_MAX_HEADER_LIST_SIZE; answered with 431, never handed to the handler.
   case headerListSize
   /// No TLS connection, or none on which both speak `h2`.
@@ -12,16 +14,47 @@ public enum ServerViolation: Sendable, Equatable {
   case protocolError
 }
 
+/// How a server treats a new connection.
+public struct ServerGreeting: Sendable, Equatable {
+  /// The connection is closed at once.
+  public var refuses = false
+  /// How long the handshake waits.
+  public var handshakeDelay = Duration.zero
+  /// Parameters of the first SETTINGS in place of the configuration's.
+  public var settings: [ServerSetting] = []
+  /// How long they, and with them everything else, wait after the handshake; nil: for ever.
+  public var settingsDelay: Duration? = .zero
+  /// Whether the client gets WINDOW_UPDATE.
+  public var updatesWindows = true
+  /// Whether the server falls silent right after the handshake and its settings.
+  public var fallsSilent = false
+
+  /// A usual connection.
+  public init() {}
+}
+
 /// Who decides what a server answers. Called on the server's loop; never blocks it.
 public protocol ServerHandler: AnyObject {
+  /// A connection has been accepted: how to treat it.
+  func greeting(for connection: UInt64, listener: Int) -> ServerGreeting
   /// A connection has finished its handshake.
   func connectionOpened(_ connection: UInt64)
   /// A connection of ``connectionOpened(_:)`` is over.
   func connectionClosed(_ connection: UInt64)
   /// A request has been received whole: fill in the reply.
   func received(_ request: ServerRequest, reply: inout ServerReply)
+  /// The fields of a request are there, its body is not yet: whether ``received(_:reply:)`` shall have it now. Asked only
+  /// with ``ServerConfiguration/answersEarly``.
+  func answersEarly(_ request: ServerRequest) -> Bool
   /// A client broke a rule; the server has reacted.
   func violated(_ violation: ServerViolation, connection: UInt64)
+}
+
+extension ServerHandler {
+  /// Treats every connection alike.
+  public func greeting(for connection: UInt64, listener: Int) -> ServerGreeting { ServerGreeting() }
+  /// Waits for the body.
+  public func answersEarly(_ request: ServerRequest) -> Bool { false }
 }
 
 /// What a server allows.
@@ -34,6 +67,8 @@ public struct ServerConfiguration: Sendable {
   public var bodyLimitBytes: Int
   /// How long a client may take for the TLS handshake.
   public var handshakeTimeout: Duration
+  /// Whether the handler is asked about requests whose body is still to come.
+  public var answersEarly = false
 
   /// A server's limits.
   public init(

@@ -17,18 +17,29 @@ public struct ServerSetting: Sendable, Equatable {
   }
   /// How many bytes the client may send on a new stream before it is told to go on.
   public static func initialWindowSize(_ bytes: UInt32) -> ServerSetting { ServerSetting(identifier: 4, value: bytes) }
-  /// How large the fields of a request may be.
+  /// How large the fields of a request may be; the server keeps no more than its configuration says.
   public static func maxHeaderListSize(_ bytes: UInt32) -> ServerSetting { ServerSetting(identifier: 6, value: bytes) }
 }
 
-/// Something that a server does to a whole connection.
-public enum ServerCommand: Sendable, Equatable {
+/// Something that a server does to a whole connection, in the order given.
+public indirect enum ServerCommand: Sendable, Equatable {
   /// Sends SETTINGS.
   case settings([ServerSetting])
-  /// Sends GOAWAY; `lastStream` nil names the last stream that was taken up.
-  case goAway(lastStream: Int32?, errorCode: UInt32, debugData: [UInt8])
+  /// Sends GOAWAY; `lastStream` nil names the last stream that was taken up. Later streams are ignored from then on. With
+  /// `drains` the connection is closed once the streams up to that one are over.
+  case goAway(lastStream: Int32?, errorCode: UInt32, debugData: [UInt8], drains: Bool = true)
+  /// Sends RST_STREAM, also for a stream that is over already.
+  case reset(stream: Int32, errorCode: UInt32)
+  /// Sends PING.
+  case ping
   /// Closes the connection once what was sent before is written.
   case close
+  /// The same without TLS's farewell: with FIN, or with RST.
+  case abandon(reset: Bool)
+  /// Reads and writes nothing more and leaves the connection open, as a peer that lost its network does.
+  case fallSilent
+  /// Does the rest after a while.
+  case later(Duration, [ServerCommand])
 }
 
 /// What a server does with one request: by default it answers 200 without fields and body, at once.
@@ -39,6 +50,8 @@ public struct ServerReply: Sendable {
     case answer
     /// RST_STREAM with an error code.
     case reset(errorCode: UInt32)
+    /// Status and fields; the stream is never ended.
+    case fieldsOnly
     /// Nothing, ever.
     case silence
   }
@@ -54,6 +67,8 @@ public struct ServerReply: Sendable {
   public var body: [UInt8] = []
   /// How long the outcome and the commands wait.
   public var delay = Duration.zero
+  /// The outcome waits until the connection has had that many requests, and then for ``delay``.
+  public var heldUntilRequest = 0
   /// What is done to the connection just before the outcome.
   public var commandsBefore: [ServerCommand] = []
   /// What is done to the connection just after the outcome.
@@ -75,11 +90,22 @@ public struct ServerReply: Sendable {
   /// Adds a field with a text as value.
   public mutating func addField(_ name: StaticString, _ value: String) { addField(name, Array(value.utf8).span) }
 
+  /// Adds a field whose name, in lower case, is no constant either.
+  public mutating func addField(named name: String, _ value: String) {
+    guard fields.count < Self.fieldLimit else { return }
+    let start = bytes.count
+    bytes += Array(name.utf8)
+    let middle = bytes.count
+    bytes += Array(value.utf8)
+    fields.append(ServerField(start: Int32(start), middle: Int32(middle), end: Int32(bytes.count)))
+  }
+
   /// Goes back to the default, keeping memory for the next answer.
   mutating func clear() {
     outcome = .answer
     status = 200
     delay = .zero
+    heldUntilRequest = 0
     bytes.removeAll(keepingCapacity: true)
     fields.removeAll(keepingCapacity: true)
     if !body.isEmpty { body = [] }

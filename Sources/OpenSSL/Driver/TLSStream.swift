@@ -109,6 +109,12 @@ public enum TLSProgress: Sendable {
     socket.close()
   }
 
+  /// Closes the socket without a farewell, as a peer that crashed does. Remove it from its loop first.
+  public func abandon() {
+    usable = false
+    socket.close()
+  }
+
   /// The application protocol that both sides agreed on, nil when there is none.
   public var applicationProtocol: String? {
     var name: UnsafePointer<UInt8>?

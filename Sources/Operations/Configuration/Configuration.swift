@@ -71,6 +71,12 @@ public struct Configuration: Sendable, Equatable {
     public internal(set) var sandbox = HostPort(host: "api.sandbox.push.apple.com", port: 443)
     /// A PEM file of certificate authorities to trust beside the system's.
     public internal(set) var authoritiesFile: String?
+    /// The proxy to reach it through; see ``proxy(for:)``.
+    public internal(set) var proxy: ProxyLocation?
+    /// The hosts that are reached without the proxy.
+    public internal(set) var proxyExceptions = ProxyExceptions("")
+    /// What is wrong with the proxy that the environment names; it matters for hosts that need a proxy alone.
+    var unusableProxy: ConfigurationFinding?
     /// Connections for each credential and environment.
     public internal(set) var connections = 2
     /// How long an answer is waited for.
@@ -84,6 +90,21 @@ public struct Configuration: Sendable, Equatable {
       case .production: production
       case .sandbox: sandbox
       }
+    }
+
+    /// The proxy that a host is reached through; nil = directly.
+    /// - Throws: ``ConfigurationError`` when the environment names one for it that cannot be used: a push must not silently
+    ///   go another way.
+    public func proxy(for host: HostPort) throws(ConfigurationError) -> ProxyLocation? {
+      guard !proxyExceptions.contains(host) else { return nil }
+      if let unusableProxy { throw ConfigurationError([unusableProxy]) }
+      return proxy
+    }
+
+    /// What ``proxy(for:)`` would throw for either service.
+    public var proxyFindings: [ConfigurationFinding] {
+      let isNeeded = [production, sandbox].contains { !proxyExceptions.contains($0) }
+      return isNeeded ? [unusableProxy].compactMap(\.self) : []
     }
   }
 

@@ -31,12 +31,31 @@ public struct ConfigurationLoader: Sendable {
       guard let variable = setting.variable, let text = variables[variable] else { continue }
       draft.apply(setting, .text(text), from: .environment(variable), folder: "")
     }
+    applyProxyVariables(&draft)
     for setting in Settings.all {
       guard let flag = setting.flag, let text = flags[flag] else { continue }
       draft.apply(setting, .text(text), from: .flag(flag), folder: "")
     }
     checkVariables(&draft)
     return ConfigurationReport(configuration: draft.configuration, findings: draft.findings)
+  }
+
+  /// Takes the proxy that the environment names. One that cannot be used is no fault of commands that need no network:
+  /// ``Configuration/APNs/proxy(for:)`` throws it.
+  private func applyProxyVariables(_ draft: inout ConfigurationDraft) {
+    let exceptions = ProxyExceptions.variables.lazy.compactMap { variables[$0] }.first
+    draft.configuration.apns.proxyExceptions = ProxyExceptions(exceptions ?? "")
+    guard flags["proxy"] == nil, let name = ProxyLocation.variables.first(where: { variables[$0] != nil }),
+      let text = variables[name]
+    else { return }
+    do {
+      draft.configuration.apns.proxy = try ProxyLocation.parse(text)
+      draft.configuration.sources["apns.proxy"] = .environment(name)
+    } catch {
+      draft.configuration.apns.unusableProxy = ConfigurationFinding(
+        .error, place: "environment \(name)", error.message,
+        remedy: "\(error.remedy.isEmpty ? "mend it" : error.remedy), or list APNs in NO_PROXY to reach it directly")
+    }
   }
 
   /// The file to read: the one named, which must exist, or the first of the default places that does.

@@ -97,6 +97,18 @@ extension SettingForm where Value == String? {
     }, write: { $1.string($0) })
 }
 
+extension SettingForm where Value == ProxyLocation? {
+  /// A proxy's URL, or `null` for none; an option's empty text is none too.
+  static let optionalProxy = SettingForm(
+    read: { (value, _) throws(SettingFault) in
+      if value.isNull { return nil }
+      if case .text("") = value { return nil }
+      // Nothing of the value is repeated: it may hold a password.
+      guard let text = value.string else { throw SettingFault("must be http://HOST:PORT or null") }
+      return try ProxyLocation.parse(text)
+    }, write: { $1.string($0?.description) })
+}
+
 /// Checks that a file can be read, without reading it.
 func checkReadable(_ path: String) throws(SettingFault) {
   let status: FileStatus

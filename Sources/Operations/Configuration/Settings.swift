@@ -13,6 +13,9 @@ enum Settings {
       "apns.ca_file", \.apns.authoritiesFile, .optionalFile, flag: "ca",
       "PEM file of authorities to trust beside the system's"),
     Setting(
+      "apns.proxy", \.apns.proxy, .optionalProxy, flag: "proxy",
+      "HTTP proxy to reach APNs through, http://USER:PASSWORD@HOST:PORT; also by HTTPS_PROXY or ALL_PROXY"),
+    Setting(
       "apns.connections", \.apns.connections, .integer(1...16), "connections for each credential and environment"),
     Setting(
       "apns.request_timeout", \.apns.requestTimeout, .duration(.milliseconds(100)...(.seconds(300))),
@@ -33,7 +36,6 @@ enum Settings {
       "least severe events to log"),
     Setting("log.format", \.log.format, .choice, flag: "log-format", "form of the log lines"),
 
-    .later("apns.proxy", default: "null", "an HTTP proxy to reach APNs through"),
     .later("listeners", default: "[]", "addresses of the HTTP surfaces"),
     .later("device_api.default_topic", default: "null", "topic of devices that name none"),
     .later("device_api.environment", default: "\"production\"", "environment of devices that name none"),

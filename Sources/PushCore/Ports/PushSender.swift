@@ -74,6 +74,8 @@ public enum Verdict: Sendable, Equatable {
   /// Final, and the device is gone: retire it if it registered before `registeredBefore` (the 410's time); nil: if it has not registered
   /// since the walk read it.
   case gone(PushReason, registeredBefore: UnixMilliseconds?)
+  /// Final, and the token does not fit environment or topic: retire it, unless so many do not fit that a setting of ours must be wrong.
+  case unfit(PushReason)
   /// APNs or the network failed it: try again later. `notBefore` is what APNs asked for.
   case retry(PushReason, notBefore: Duration?)
   /// The credential cannot be used: hold it, nothing is counted.
@@ -154,6 +156,8 @@ public protocol PushSender: Sendable {
   func onAnswers(_ handler: @escaping @Sendable ([PushAnswer]) -> Void)
   /// Hands a batch over and returns at once; each device gets exactly one answer.
   func send(_ batch: PushBatch)
+  /// Gives back, unsent, what is not on a connection yet: a worker that stops wants no new streams.
+  func withdraw()
   /// The credentials this process has a key for, among `credentials`.
   func canSign(_ credential: Credential) -> Bool
   /// The words for a reason, for people.

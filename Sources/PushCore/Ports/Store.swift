@@ -40,7 +40,9 @@ public protocol Store: ProviderTokenStore {
   /// Leases held tasks past their deadline: they settle as expired, which needs no signature.
   func claimExpired(owner: Int64, lease: Duration, limit: Int) async throws(StoreError) -> [LeasedTask]
   /// Frees tasks whose lease ran out; parks those that were claimed five times without progress.
-  func reap() async throws(StoreError) -> [ReapedTask]
+  ///
+  /// - Parameter live: tasks that the calling worker still works on: a late renewal of them is no death.
+  func reap(except live: [TaskID]) async throws(StoreError) -> [ReapedTask]
   /// The notification behind a task; nil when it is gone.
   func notification(_ id: NotificationID) async throws(StoreError) -> StoredNotification?
   /// Devices behind the cursor that an earlier owner of the task has settled already.

@@ -154,7 +154,7 @@ public enum RangePlan {
 
   /// The ranges (lo, hi] that together hold every device id; one for lane 0 and for small audiences, at most 256.
   public static func ranges(expectedDevices: Int, lane: Lane) -> [(lo: DeviceID, hi: DeviceID)] {
-    let wanted = (expectedDevices + devicesPerRange - 1) / devicesPerRange
+    let wanted = expectedDevices / devicesPerRange + (expectedDevices.isMultiple(of: devicesPerRange) ? 0 : 1)
     let count = Int64(lane == .urgent ? 1 : min(max(wanted, 1), 256))
     return (0..<count).map { index in
       let lower = DeviceID.bucketCount * index / count

@@ -57,6 +57,9 @@ public struct ReasonID: Sendable, Hashable {
   /// The answer did not come in time.
   public static let timeout = ReasonID(204)
 
+  /// APNs could not be reached; not final.
+  public static let unreachable = ReasonID(205)
+
   /// The words for our own reasons; nil for the others.
   public var ownText: String? {
     switch self {
@@ -65,6 +68,7 @@ public struct ReasonID: Sendable, Hashable {
     case .held: "Held"
     case .connectionLost: "ConnectionLost"
     case .timeout: "Timeout"
+    case .unreachable: "Unreachable"
     default: nil
     }
   }

@@ -24,6 +24,24 @@ enum DatabaseFile {
     try syncDirectory(of: path)
   }
 
+  /// Whether the file is there and this user may use it, said before SQLite says only that it cannot open it.
+  static func checkAccess(_ path: String) throws(StoreError) {
+    guard unsafe access(path, R_OK | W_OK) != 0 else { return }
+    let number = errno
+    let operation = "open sqlite:\(path)"
+    switch number {
+    case ENOENT:
+      throw StoreError(
+        code: .unavailable, operation: operation, underlying: "there is no such file",
+        remedy: "Check the path; pushrelay migrate or pushrelay serve creates the store.")
+    case EACCES, EPERM, EROFS:
+      throw StoreError(
+        code: .notAllowed, operation: operation, underlying: "this user may not read and write the file",
+        remedy: "Run as the file's owner, or give this user permission on the file and its directory.")
+    default: throw failure(operation)
+    }
+  }
+
   /// Makes the file's entry durable: SQLite does that for the files it makes itself.
   private static func syncDirectory(of path: String) throws(StoreError) {
     let slash = path.lastIndex(of: "/")

@@ -6,6 +6,9 @@ struct ResultCode: Equatable {
   /// The extended code.
   let extended: Int32
 
+  /// SQLITE_READONLY_DIRECTORY, a macro that is not imported: the log cannot be created beside the file.
+  private static let readOnlyDirectory = SQLITE_READONLY | 6 << 8
+
   /// The primary code: the low byte.
   var primary: Int32 { extended & 0xFF }
 
@@ -14,7 +17,8 @@ struct ResultCode: Equatable {
 
   /// What the caller may do about it.
   var code: StoreError.Code {
-    switch primary {
+    if extended == Self.readOnlyDirectory { return .notAllowed }
+    return switch primary {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_READONLY, SQLITE_IOERR, SQLITE_NOMEM, SQLITE_PROTOCOL:
       .temporary
     case SQLITE_CANTOPEN: .unavailable
@@ -28,7 +32,7 @@ struct ResultCode: Equatable {
   var remedy: String {
     switch primary {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
-      "Another process holds the write lock: end its transaction (a sqlite3 shell, a backup) and try again."
+      "End its transaction (a sqlite3 shell, a backup) and try again."
     case SQLITE_FULL: "Free space on the disk, or raise the size limit of the store, and try again."
     case SQLITE_READONLY:
       "Give this user write permission on the file and its directory, or mount the disk for writing."
@@ -44,7 +48,10 @@ struct ResultCode: Equatable {
 
   /// The error of a call that returned this code; `message` is SQLite's, which names tables and columns but no values.
   func error(_ operation: String, message: String) -> StoreError {
-    StoreError(code: code, operation: operation, underlying: "\(message) (SQLite code \(extended))", remedy: remedy)
+    let isLocked = primary == SQLITE_BUSY || primary == SQLITE_LOCKED
+    let words = isLocked ? "another process holds the write lock" : message
+    return StoreError(
+      code: code, operation: operation, underlying: "\(words) (SQLite code \(extended))", remedy: remedy)
   }
 }
 

@@ -41,7 +41,10 @@ enum Migrations {
         code: .unusable, operation: "open \(connection.name)", underlying: "the file is another program's database",
         remedy: "Give the path of a pushrelay database, or of a file that does not exist yet.")
     }
-    return Int(try number("SELECT value FROM meta WHERE key='schema_version'", connection))
+    guard let version = Int(exactly: try number("SELECT value FROM meta WHERE key='schema_version'", connection)),
+      version > 0
+    else { throw .unreadable("the schema's version") }
+    return version
   }
 
   private static func number(_ sql: StaticString, _ connection: Connection) throws(StoreError) -> Int64 {

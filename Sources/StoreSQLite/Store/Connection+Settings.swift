@@ -7,7 +7,8 @@ extension Connection {
   /// synchronous=FULL: a commit is on the disk when it returns (https://www.sqlite.org/pragma.html#pragma_synchronous). Checkpoints are the
   /// ``Checkpointer``'s.
   static func openWriter(_ path: String, _ options: SQLiteStore.Options) throws(StoreError) -> Connection {
-    try DatabaseFile.createIfMissing(path)
+    if options.creates { try DatabaseFile.createIfMissing(path) }
+    try DatabaseFile.checkAccess(path)
     try DatabaseFile.checkDisk(path)
     let connection = try Connection(path: path, busyTimeout: options.busyTimeout)
     try connection.useWriteAheadLog(patience: options.busyTimeout)

@@ -4,6 +4,8 @@ import PushCore
 extension SQLiteStore {
   /// A task that was claimed so often without a receipt is parked.
   static let claimsWithoutProgress = 5
+  /// Milliseconds; a lease that ends later was given before the clock was set back.
+  static let longestLease: Int64 = 60_000
 
   /// Leases due tasks.
   public func claim(_ request: ClaimRequest) async throws(StoreError) -> [LeasedTask] {
@@ -20,8 +22,8 @@ extension SQLiteStore {
   }
 
   /// Frees up to 1000 tasks whose lease ran out.
-  public func reap() async throws(StoreError) -> [ReapedTask] {
-    try await write { (transaction) throws(StoreError) in try transaction.reap() }
+  public func reap(except live: [TaskID]) async throws(StoreError) -> [ReapedTask] {
+    try await write { (transaction) throws(StoreError) in try transaction.reap(except: live) }
   }
 }
 
@@ -79,13 +81,14 @@ extension Transaction {
       timeLeft: .milliseconds(row.integer(16)), isCanceled: row.bool(17))
   }
 
-  fileprivate func reap() throws(StoreError) -> [ReapedTask] {
+  fileprivate func reap(except live: [TaskID]) throws(StoreError) -> [ReapedTask] {
     let reaped = try all(
       """
       UPDATE task SET state=CASE WHEN claims>=?2 THEN 2 ELSE 0 END, owner=NULL, due_at=max(due_at,?1-30000)
-      WHERE task_id IN (SELECT task_id FROM task WHERE state=1 AND lease_until<?1 LIMIT 1000)
+      WHERE task_id IN (SELECT task_id FROM task WHERE state=1 AND (lease_until<?1 OR lease_until>?1+?4)
+          AND task_id NOT IN (SELECT value FROM json_each(?3)) LIMIT 1000)
       RETURNING task_id, notification_id, lane, state
-      """, now, SQLiteStore.claimsWithoutProgress
+      """, now, SQLiteStore.claimsWithoutProgress, JSONList(live.lazy.map(\.rawValue)), SQLiteStore.longestLease
     ) { row in
       ReapedTask(
         id: TaskID(row.integer(0)), notificationID: NotificationID(row.integer(1)),

@@ -1,6 +1,10 @@
+import Operations
 import PushCore
 
 extension SQLiteStore {
+  /// Milliseconds; a notification from further ahead was enqueued before the clock was set back.
+  static let clockTolerance: Int64 = 5000
+
   /// The most tasks that one transaction sets aside or takes back.
   private static let step = 1000
   /// A credential that no worker has signed for in this many milliseconds is held.
@@ -44,10 +48,20 @@ extension SQLiteStore {
   public func sweep() async throws(StoreError) {
     try await write { (transaction) throws(StoreError) in
       try transaction.holdUnsigned()
-      while try transaction.endParkedTasks(limit: Self.step) == Self.step {}
+      try transaction.bringForward()
     }
+    try await endParkedTasks()
     try await holdTasks()
     try await resumeTasks()
+  }
+
+  private func endParkedTasks() async throws(StoreError) {
+    while try await write(
+      call: "sweep",
+      { (transaction) throws(StoreError) in
+        try transaction.endParkedTasks(limit: Self.step)
+      }) == Self.step
+    {}
   }
 
   /// In steps, so that no transaction is long; claims leave held credentials out from the first moment.
@@ -126,6 +140,16 @@ extension Transaction {
     try run(
       "UPDATE credential SET held_since=?1, held_reason=?2 WHERE held_since IS NULL AND signer_seen_at<?1-?3", now,
       SQLiteStore.noSigner, SQLiteStore.signerPatience)
+  }
+
+  /// Makes due at once what was enqueued to be sent at once, by a clock that was set back since.
+  fileprivate func bringForward() throws(StoreError) {
+    try run(
+      """
+      UPDATE task SET due_at=?1 WHERE notification_id>=?2 AND state=0 AND attempt=0 AND due_at>?1
+        AND EXISTS(SELECT 1 FROM notification n
+          WHERE n.notification_id=task.notification_id AND n.not_before=n.created_at)
+      """, now, NotificationID.first(at: UnixMilliseconds(now.value + SQLiteStore.clockTolerance)))
   }
 
   /// Ends parked tasks past their deadline; returns how many.

@@ -16,6 +16,8 @@ public final class SQLiteStore: Store {
     public var maximumBytes: Int64?
     /// A write-ahead log beyond this is reported, once until it is small again: some reader never ends.
     public var alarmingLogBytes: Int64 = 256 << 20
+    /// Whether a file that is not there is created; else opening throws ``StoreError/Code/unavailable``.
+    public var creates = true
     /// Called, on a thread of the store, when an operator should know something; returns at once.
     public var onEvent: @Sendable (SQLiteStoreEvent) -> Void = { _ in }
 

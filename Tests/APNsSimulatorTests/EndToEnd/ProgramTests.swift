@@ -13,7 +13,7 @@ struct ProgramTests {
     #expect(result.errorOutput == "")
     for option in [
       "listen", "tls-dir", "tls-name", "team-id", "key-id", "key", "public-key", "topic", "device", "strict-devices",
-      "log", "delay", "no-checks",
+      "log", "delay", "no-checks", "script", "control",
     ] {
       #expect(result.output.contains("--\(option)"))
     }
@@ -23,8 +23,10 @@ struct ProgramTests {
     "a wrong command line ends with 64 and says what is wrong",
     arguments: [
       (["--no-check"], "'--no-checks'"),
-      (["--script", "a"], "not in this version"),
-      (["--control", "127.0.0.1:1"], "not in this version"),
+      (["--config", "a"], "unknown option '--config'"),
+      (["--json"], "unknown option '--json'"),
+      (["--tls-dir", "a", "--no-checks", "--control", "127.0.0.1"], "--control must be"),
+      (["--tls-dir", "a", "--no-checks", "--control", "192.0.2.1:1"], "--control must be"),
       ([], "--tls-dir is missing"),
       (["--tls-dir", "a"], "without a key no provider token is valid"),
       (["--tls-dir", "a", "--no-checks", "--listen", "2197"], "--listen must be"),
@@ -94,7 +96,7 @@ struct ProgramTests {
     #expect(
       result.lines.last
         == #"{"requests":3,"accepted":2,"by_reason":{"BadPriority":1},"distinct_devices":2,"duplicates":1,"#
-        + #""provider_tokens":1,"connections":3,"max_streams":1,"violations":{}}"#)
+        + #""provider_tokens":1,"connections":3,"max_streams":1,"violations":{"duplicate":1}}"#)
   }
 
   @Test("the certificate serves localhost, both loopback addresses and each --tls-name", .timeLimit(.minutes(1)))

@@ -96,22 +96,22 @@ struct ProtocolTests {
 
   @Test("at its end the server says GOAWAY with its reason and finishes what is under way", .timeLimit(.minutes(1)))
   func shutdown() async throws {
-    let simulator = try await SimulatorProcess(["--delay", "500ms"], checks: false, logs: false)
-    let peer = try RawPeer(simulator)
+    let simulator = try await LocalSimulator(checks: false)
+    let client = try simulator.client()
 
-    peer.send(RawFrames.preface + RawFrames.settings + RawFrames.settingsAcknowledged)
-    peer.send(RawFrames.request(stream: 1) + RawFrames.data(stream: 1, "{}"))
-    // The acknowledgement of our settings comes before the request is read, so wait for the request itself.
-    try await eventually("the request is counted") { try await peer.pingIsAnswered() }
-    simulator.program.signal(SIGTERM)
-    let frames = try await peer.framesToEnd()
+    client.peer.send(RawFrames.headers(stream: 1, try RawClient.fields(), endsStream: false))
+    try await client.settle()
+    async let summary = simulator.simulator.stop(grace: .seconds(30))
+    _ = try await client.peer.frames { $0.contains { $0.type == 7 } }
+    client.peer.send(RawFrames.data(stream: 1, "{}"))
+    let frames = try await client.peer.framesToEnd()
 
     let goAway = try #require(frames.firstIndex { $0.type == 7 })
     #expect(frames[goAway].payload[..<8].elementsEqual([0, 0, 0, 1, 0, 0, 0, 0]))
     #expect(String(decoding: frames[goAway].payload[8...], as: UTF8.self) == #"{"reason":"Shutdown"}"#)
     let answer = try #require(frames.firstIndex { $0.type == 1 })
     #expect(answer > goAway)
-    #expect(try await simulator.program.result().status == 0)
+    #expect(await summary.accepted == 1)
   }
 
   @Test("a client that does not offer h2, or no TLS at all, is turned away and counted", .timeLimit(.minutes(1)))

@@ -100,7 +100,7 @@ enum RawFrames {
   }
 
   /// A string literal of HPACK without Huffman coding (RFC 7541 section 5.2).
-  private static func string(_ text: String) -> [UInt8] {
+  static func string(_ text: String) -> [UInt8] {
     let bytes = Array(text.utf8)
     guard bytes.count >= 127 else { return [UInt8(bytes.count)] + bytes }
     var length: [UInt8] = [127]
@@ -121,6 +121,11 @@ struct OpenSSLClient {
   init(_ simulator: SimulatorProcess) {
     port = simulator.ports[0]
     authorityFile = simulator.authorityFile
+  }
+
+  init(port: Int, authorityFile: String) {
+    self.port = port
+    self.authorityFile = authorityFile
   }
 
   func connect(_ options: [String]) async throws -> ProgramResult {

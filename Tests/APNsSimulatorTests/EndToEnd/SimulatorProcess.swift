@@ -13,9 +13,11 @@ final class SimulatorProcess: Sendable {
 
   /// Starts it with `--listen` once for each of `listeners` and waits until it listens.
   init(
-    _ options: [String] = [], listeners: [String] = ["127.0.0.1:0"], checks: Bool = true, logs: Bool = true
+    _ options: [String] = [], listeners: [String] = ["127.0.0.1:0"], checks: Bool = true, logs: Bool = true,
+    script: String? = nil
   ) async throws {
     let folder = try TemporaryDirectory()
+    let scripted = try script.map { ["--script", try folder.write($0, to: "script.json")] } ?? []
     let key = SimulatorFixture.path("testkey001.p8")
     let credentials =
       checks
@@ -23,13 +25,15 @@ final class SimulatorProcess: Sendable {
       : ["--no-checks"]
     let log = logs ? ["--log", folder.path(of: "log")] : []
     let program = try BuiltProgram("apns-simulator").start(
-      listeners.flatMap { ["--listen", $0] } + ["--tls-dir", folder.path(of: "tls")] + credentials + log + options)
+      listeners.flatMap { ["--listen", $0] } + ["--tls-dir", folder.path(of: "tls")] + credentials + log + scripted
+        + options)
     // All lines are written at once.
     _ = try await program.line(beginningWith: "listening on ")
     self.folder = folder
     self.program = program
     ports = program.output.split(separator: "\n").compactMap { line in
-      line.split(separator: " ").dropFirst(2).first?.split(separator: ":").last.flatMap { Int($0) }
+      guard line.hasPrefix("listening") else { return nil }
+      return line.split(separator: " ").dropFirst(2).first?.split(separator: ":").last.flatMap { Int($0) }
     }
   }
 

@@ -1,3 +1,4 @@
+import Operations
 import Testing
 
 @testable import APNsSimulator
@@ -54,7 +55,7 @@ struct LedgerTests {
   @Test("the summary is one line of JSON with every count")
   func json() {
     var ledger = Ledger()
-    ledger.connectionOpened()
+    ledger.connectionOpened(at: MonotonicTime(nanoseconds: 1))
     ledger.record(LedgerEntry(device: 1, providerToken: 1, messageID: 1, openStreams: 3))
     ledger.record(LedgerEntry(device: 1, providerToken: 2, openStreams: 2, outcome: "BadTopic"))
     ledger.record(LedgerEntry(device: 2, providerToken: 1))

@@ -102,7 +102,7 @@ struct RequestRulesTests {
       "widgets to controls",
       .sample(["apns-topic": "com.example.app.push-type.controls", "apns-push-type": "widgets"]), "InvalidPushType"),
     RequestCase("background 10", .sample(["apns-push-type": "background"]), "BadPriority"),
-    RequestCase("background 1", .sample(["apns-push-type": "background", "apns-priority": "1"]), "BadPriority"),
+    RequestCase("background 1", .sample(["apns-push-type": "background", "apns-priority": "1"]), "200"),
     RequestCase("background 5", .sample(["apns-push-type": "background", "apns-priority": "5"]), "200"),
     RequestCase(
       "background without priority", .sample(["apns-push-type": "background", "apns-priority": nil]),

@@ -61,10 +61,10 @@ struct ResponseReaderTests {
   func unfit() throws {
     #expect(
       verdict(400, "{\"reason\":\"BadDeviceToken\"}")
-        == .gone(try known("BadDeviceToken"), registeredBefore: nil))
+        == .unfit(try known("BadDeviceToken")))
     #expect(
       verdict(400, "{\"reason\":\"DeviceTokenNotForTopic\",\"timestamp\":1700000000000}")
-        == .gone(try known("DeviceTokenNotForTopic"), registeredBefore: nil))
+        == .unfit(try known("DeviceTokenNotForTopic")))
   }
 
   @Test("a refused key stops the key, a refused topic or environment the app")
@@ -110,7 +110,7 @@ struct ResponseReaderTests {
     let reason = PushReason.unknown("BrandNew")
     #expect(verdict(400, body) == .rejected(reason))
     #expect(verdict(404, body) == .rejected(reason))
-    #expect(verdict(403, body) == .held(.app, reason))
+    #expect(verdict(403, body) == .held(.key, reason))
     #expect(verdict(410, body) == .gone(reason, registeredBefore: nil))
     #expect(verdict(429, body) == .retry(reason, notBefore: nil))
     #expect(verdict(502, body) == .retry(reason, notBefore: nil))

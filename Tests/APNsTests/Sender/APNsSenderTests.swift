@@ -89,7 +89,7 @@ struct APNsSenderTests {
 
     #expect(
       answers.map(\.verdict) == [
-        .accepted, .gone(try reason("BadDeviceToken"), registeredBefore: nil),
+        .accepted, .unfit(try reason("BadDeviceToken")),
         .gone(try reason("Unregistered"), registeredBefore: UnixMilliseconds(1_700_000_000_000)),
         .retry(try reason("ServiceUnavailable"), notBefore: .seconds(7)),
         .retry(try reason("TooManyRequests"), notBefore: .seconds(60)),

@@ -111,7 +111,7 @@ struct SendFailureTests {
   func everyKind() {
     let kinds: [HTTP2Failure.Kind] = [
       .nameResolution, .connect, .connectTimeout, .tlsVerification, .tls, .alpn, .connectionLost,
-      .requestTimeout,
+      .requestTimeout, .proxyUnreachable, .proxyTimeout, .proxyAuthentication, .proxyRefused(403), .proxyAnswer,
       .deadline, .invalidRequest, .closing,
     ]
     let failures = kinds.map {
@@ -121,6 +121,28 @@ struct SendFailureTests {
     #expect(failures.allSatisfy { !$0.remedy.isEmpty })
     #expect(failures.filter { $0.kind == .notSent }.count == 3)
     #expect(failures[2].remedy.contains("2197"))
+  }
+
+  @Test("a proxy that wants a password, one that refuses and one that is ill are told apart")
+  func proxies() async throws {
+    func failure(_ answer: String) async throws -> SendFailure {
+      let proxy = try await ConnectProxy(.answer(answer))
+      return try await self.failure(
+        try TestSender(port: 443, authorityFile: nil, host: "apns.invalid") {
+          $0.productionProxy = try? .parse("http://relay:secret@127.0.0.1:\(proxy.port)")
+        })
+    }
+
+    let wrong = try await failure("HTTP/1.1 407 Proxy Authentication Required\r\n\r\n")
+    let forbidden = try await failure("HTTP/1.1 403 Filtered\r\n\r\n")
+    let ill = try await failure("HTTP/1.1 502 Bad Gateway\r\n\r\n")
+
+    #expect([wrong, forbidden, ill].allSatisfy { $0.kind == .unreachable })
+    #expect(wrong.message.contains("wants other credentials") && wrong.message.contains("407"))
+    #expect(wrong.remedy.contains("apns.proxy") && wrong.remedy.contains("HTTPS_PROXY"))
+    #expect(forbidden.message.contains("403 Filtered") && forbidden.remedy.contains("CONNECT to apns.invalid:443"))
+    #expect(ill.message.contains("502 Bad Gateway") && ill.remedy.contains("cannot reach apns.invalid:443"))
+    for failure in [wrong, forbidden, ill] { #expect(!"\(failure)".contains("secret")) }
   }
 
   @Test("connecting without a push tells the same")

@@ -134,8 +134,8 @@ final class SimulatorTests {
       answers.map(\.verdict) == [
         .accepted,
         .gone(known("Unregistered"), registeredBefore: UnixMilliseconds(1_700_000_000_123)),
-        .gone(known("BadDeviceToken"), registeredBefore: nil),
-        .gone(known("DeviceTokenNotForTopic"), registeredBefore: nil),
+        .unfit(known("BadDeviceToken")),
+        .unfit(known("DeviceTokenNotForTopic")),
       ])
   }
 

@@ -18,7 +18,7 @@ extension FuzzTarget {
     try require((verdict == .accepted) == (status == 200), "accepted without 200, or 200 not accepted")
     switch verdict {
     case .accepted: break
-    case .rejected(let reason), .held(_, let reason): try checkReason(reason)
+    case .rejected(let reason), .unfit(let reason), .held(_, let reason): try checkReason(reason)
     case .gone(let reason, let time):
       try checkReason(reason)
       if let time { try require(time.value <= now.value + 86_400_000, "a device is gone in the far future") }

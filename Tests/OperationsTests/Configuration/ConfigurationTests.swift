@@ -189,7 +189,6 @@ final class ConfigurationTests {
       (#""users": { "allow_unverified": false }"#, #""users": { "allow_unverified": true }"#),
       (#""interests": { "protected": ["auth-*"] }"#, #""interests": { "protected": [] }"#),
       (#""trusted_proxies": []"#, #""trusted_proxies": ["10.0.0.1"]"#),
-      (#""apns": { "proxy": null }"#, #""apns": { "proxy": "http://proxy:3128" }"#),
       (#""store": "sqlite:x.db""#, #""store": "postgresql://user:secret@host/db""#),
       (#""store": "sqlite:x.db""#, #""store": "postgres://user:secret@host/db""#),
     ])
@@ -238,25 +237,6 @@ final class ConfigurationTests {
         "environment PUSHRELAY_KEY_OTHERKEY00: warning: has no effect: no app has that key ID",
         "environment PUSHRELAY_STROE: warning: has no effect; the nearest variable is PUSHRELAY_STORE",
       ])
-  }
-
-  @Test("a proxy in the environment is refused for hosts that it is meant for, and only for those")
-  func proxies() {
-    func isRefused(_ variables: [String: String], _ host: String) -> Bool {
-      ProxyVariables(ProcessEnvironment(variables)).finding(for: HostPort(host: host, port: 443)) != nil
-    }
-    let proxy = ["HTTPS_PROXY": "http://relay:secret@127.0.0.1:3128", "NO_PROXY": "localhost, .example.com,apns.test"]
-
-    #expect(isRefused(proxy, "api.push.apple.com"))
-    #expect(isRefused(["all_proxy": "socks5://x"], "api.push.apple.com"))
-    #expect(!isRefused(proxy, "localhost"))
-    #expect(!isRefused(proxy, "127.0.0.1"))
-    #expect(!isRefused(proxy, "a.example.com"))
-    #expect(!isRefused(proxy, "APNS.test"))
-    #expect(!isRefused([:], "api.push.apple.com"))
-    #expect(!isRefused(["HTTPS_PROXY": "x", "no_proxy": "*"], "api.push.apple.com"))
-    let finding = ProxyVariables(ProcessEnvironment(proxy)).finding(for: HostPort(host: "apple.com", port: 443))
-    #expect(finding?.description.contains("secret") == false)
   }
 
   @Test("the settings in force are shown with their sources and without secrets")

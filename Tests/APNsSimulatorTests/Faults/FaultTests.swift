@@ -1,0 +1,558 @@
+import Foundation
+import JSON
+import Operations
+import Support
+import Testing
+
+@testable import APNsSimulator
+
+@Suite("What a script does to answers and streams")
+struct AnswerFaultTests {
+  /// The answer to one push: its status, fields and body as curl got them.
+  private func curl(_ action: String) async throws -> CurlAnswer {
+    let simulator = try await SimulatorProcess([], script: #"{"rules":[{"do":{\#(action)}}]}"#)
+    return try await simulator.push("0a0b", ["apns-id": "123e4567-e89b-12d3-a456-4266554400a0"])
+  }
+
+  @Test(
+    "status, reason and body", .timeLimit(.minutes(1)),
+    arguments: [
+      (#""reason":"ExpiredProviderToken""#, 403, #"{"reason":"ExpiredProviderToken"}"#),
+      (#""reason":"BadEnvironmentKeyIdInToken""#, 403, #"{"reason":"BadEnvironmentKeyIdInToken"}"#),
+      (#""reason":"Service Unavailable""#, 503, #"{"reason":"Service Unavailable"}"#),
+      (#""reason":"Teapot","status":418"#, 418, #"{"reason":"Teapot"}"#),
+      (#""status":599"#, 599, ""),
+      (#""reason":"BadTopic","body":"""#, 400, ""),
+      (#""reason":"BadTopic","body":"{\"reason\":\"Bad""#, 400, #"{"reason":"Bad"#),
+      (#""status":502,"body":"<html>""#, 502, "<html>"),
+      (
+        #""reason":"ExpiredToken","timestamp":1700000000000"#, 410,
+        #"{"reason":"ExpiredToken","timestamp":1700000000000}"#
+      ),
+      (#""reason":"Unregistered","timestamp":null"#, 410, #"{"reason":"Unregistered"}"#),
+    ])
+  func bodies(action: String, status: Int, body: String) async throws {
+    let answer = try await curl(action)
+
+    #expect(answer.status == status)
+    #expect(answer.body == body)
+  }
+
+  @Test("fields, and an apns-id that is another or none", .timeLimit(.minutes(1)))
+  func fields() async throws {
+    let pause = try await curl(#""reason":"Shutdown","headers":{"retry-after":"7","date":"now"}"#)
+    let other = try await curl(#""apns_id":"not a uuid""#)
+    let none = try await curl(#""apns_id":null"#)
+
+    #expect(pause.headers["retry-after"] == "7")
+    #expect(pause.headers["date"] == "now")
+    #expect(other.headers["apns-id"] == "not a uuid")
+    #expect(none.status == 200)
+    #expect(none.headers["apns-id"] == nil)
+  }
+
+  @Test("the time of a 410 is now, or as far away as the script says", .timeLimit(.minutes(1)))
+  func timestamps() async throws {
+    func time(_ action: String) async throws -> Int64 {
+      let body = try await curl(#""reason":"Unregistered"\#(action)"#).body
+      return try #require(try JSONValue(parsing: Array(body.utf8))["timestamp"]?.integer)
+    }
+    let now = SystemClocks().wallTime().value
+
+    let distances = [
+      try await time("") - now, try await time(#","timestamp":"-1h""#) - now,
+      try await time(#","timestamp":"+1h""#) - now,
+    ]
+
+    #expect((0..<60_000).contains(distances[0]))
+    #expect((-3_600_000 ..< -3_540_000).contains(distances[1]))
+    #expect((3_600_000..<3_660_000).contains(distances[2]))
+  }
+
+  @Test("a huge body comes whole", .timeLimit(.minutes(1)))
+  func hugeBody() async throws {
+    #expect(try await curl(#""status":500,"body_bytes":1000000"#).body.utf8.count == 1_000_000)
+  }
+
+  @Test("a stream is reset with every code of the list, also when it is over", .timeLimit(.minutes(1)))
+  func resets() async throws {
+    let simulator = try await LocalSimulator(try SimulatorFixture.text("scripts/refused-stream.json"))
+    let client = try simulator.client()
+
+    try client.send(1)
+    let frames = try await client.peer.frames { $0.count { $0.type == 3 } == 2 }
+    let again = try await client.push(3)
+
+    #expect(frames.filter { $0.stream == 1 }.map { [Int($0.type), $0.number(at: 0)] } == [[3, 7], [3, 5]])
+    #expect(again.map(\.type) == [1])
+    #expect(simulator.summary.byReason == ["reset": 1])
+  }
+
+  @Test("RST_STREAM may follow a whole answer", .timeLimit(.minutes(1)))
+  func resetAfterAnswer() async throws {
+    let simulator = try await LocalSimulator(#"{"rules":[{"do":{"rst_stream_after_answer":"NO_ERROR"}}]}"#)
+    let client = try simulator.client()
+
+    try client.send(1)
+    let frames = try await client.peer.frames { $0.contains { $0.type == 3 } }
+
+    #expect(frames.filter { $0.stream == 1 }.map(\.type) == [1, 3])
+  }
+
+  @Test("the body of an answer may be withheld", .timeLimit(.minutes(1)))
+  func withheldBody() async throws {
+    let simulator = try await LocalSimulator(#"{"rules":[{"do":{"reason":"Shutdown","withhold_body":true}}]}"#)
+    let client = try simulator.client()
+
+    try client.send(1)
+    let frames = try await client.peer.frames { $0.contains { $0.type == 1 } }
+    try await client.settle()
+
+    let answer = try #require(frames.first { $0.type == 1 })
+    #expect(answer.flags & 1 == 0)
+    #expect(try await client.peer.frames { _ in true }.allSatisfy { $0.type != 0 })
+  }
+
+  @Test("an answer may come before the request is complete", .timeLimit(.minutes(1)))
+  func earlyAnswer() async throws {
+    let simulator = try await LocalSimulator(
+      #"{"rules":[{"do":{"reason":"PayloadTooLarge","answer_before_body":true,"rst_stream_after_answer":"NO_ERROR"}}]}"#
+    )
+    let client = try simulator.client()
+
+    client.peer.send(RawFrames.headers(stream: 1, try RawClient.fields(), endsStream: false))
+    let frames = try await client.peer.frames { $0.contains { $0.type == 3 } }
+
+    #expect(frames.filter { $0.stream == 1 }.map(\.type) == [1, 0, 3])
+    #expect(try simulator.log().map { $0["reason"]?.string } == ["PayloadTooLarge"])
+    #expect(simulator.summary.requests == 1)
+  }
+
+  @Test("an answer waits for its delay, and others overtake it", .timeLimit(.minutes(1)))
+  func delays() async throws {
+    let simulator = try await LocalSimulator(
+      #"{"rules":[{"limit":1},{"limit":1,"do":{"delay":"300ms"}}]}"#)
+    let client = try simulator.client()
+
+    try await client.push(1)
+    client.peer.send(RawFrames.settingsAcknowledged)
+    for stream in [3, 5] { try client.send(stream) }
+    let frames = try await client.peer.frames { $0.contains { $0.type == 1 && $0.stream == 3 } }
+
+    #expect(frames.filter { $0.type == 1 }.map(\.stream) == [1, 5, 3])
+  }
+
+  @Test("an answer waits for a later request of its connection", .timeLimit(.minutes(1)))
+  func held() async throws {
+    let simulator = try await LocalSimulator(#"{"rules":[{"limit":1},{"limit":1,"do":{"answer_after_request":4}}]}"#)
+    let client = try simulator.client()
+
+    try await client.push(1)
+    client.peer.send(RawFrames.settingsAcknowledged)
+    for stream in [3, 5, 7] { try client.send(stream) }
+    let frames = try await client.peer.frames { $0.count { $0.type == 1 } == 4 }
+
+    #expect(frames.filter { $0.type == 1 }.map(\.stream) == [1, 5, 7, 3])
+  }
+
+  @Test("the fixtures of single answers do what they say", .timeLimit(.minutes(1)))
+  func fixtures() async throws {
+    let token = "7c31dc8a36b55c53e6818737da25e82071ede9aa827eff4c5e98b762eab5a0ab"
+    let expected = [
+      "400-baddevicetoken-all": [400, 400, 400], "403-expired-always": [403, 403, 403],
+      "403-expired-once": [403, 200, 200], "410-older": [410, 410, 200], "429-device": [429, 429, 200],
+      "500-until-reconnect": [500, 500, 500], "503-retry-after": [503, 503, 503],
+    ]
+    for (name, statuses) in expected {
+      let simulator = try await LocalSimulator(try SimulatorFixture.text("scripts/\(name).json"))
+      let client = try simulator.client()
+      for (stream, device) in [(1, token), (3, token.uppercased()), (5, "0a")] {
+        try await client.push(stream, [":path": "/3/device/\(device)"])
+      }
+      #expect(try simulator.log().compactMap { $0["status"]?.integer } == statuses.map { Int64($0) }, "\(name)")
+    }
+  }
+}
+
+@Suite("What a script does to connections")
+struct ConnectionFaultTests {
+  @Test("goaway-last-stream: GOAWAY, the answers of its streams, and the end", .timeLimit(.minutes(1)))
+  func goAwayLastStream() async throws {
+    let simulator = try await LocalSimulator(try SimulatorFixture.text("scripts/goaway-last-stream.json"))
+    let client = try simulator.client()
+
+    for stream in [1, 3, 5, 7, 9] { try client.send(stream) }
+    let frames = try await client.peer.framesToEnd()
+
+    let goAway = try #require(frames.firstIndex { $0.type == 7 })
+    #expect(frames[goAway].number(at: 0) == 5)
+    #expect(
+      String(decoding: frames[goAway].payload[8...], as: UTF8.self)
+        == #"{"reason":"Shutdown","timestamp":1700000000000}"#)
+    #expect(frames[goAway...].filter { $0.type == 1 }.map(\.stream) == [1, 3, 5])
+    #expect(frames[..<goAway].allSatisfy { $0.type != 1 })
+    let next = try await simulator.client().push(1)
+    #expect(next.map(\.type) == [1])
+  }
+
+  @Test("goaway-then-cut: one answer, GOAWAY, and a broken connection", .timeLimit(.minutes(1)))
+  func goAwayThenCut() async throws {
+    let simulator = try await LocalSimulator(try SimulatorFixture.text("scripts/goaway-then-cut.json"))
+    let client = try simulator.client()
+
+    try await client.push(1)
+    client.peer.send(RawFrames.settingsAcknowledged)
+    for stream in [3, 5, 7] { try client.send(stream) }
+    let frames = try await client.peer.framesToEnd()
+
+    #expect(frames.filter { $0.type == 1 }.map(\.stream) == [1])
+    #expect(frames.filter { $0.type == 7 }.map { $0.number(at: 0) } == [5])
+  }
+
+  @Test("silent-accept and close-after-accept", .timeLimit(.minutes(1)))
+  func silentAndClosed() async throws {
+    let silent = try await LocalSimulator(try SimulatorFixture.text("scripts/silent-accept.json"))
+    let patient = try silent.client()
+    try patient.send(1)
+    try await patient.settle()
+    let closing = try await LocalSimulator(try SimulatorFixture.text("scripts/close-after-accept.json"))
+    let hurt = try closing.client()
+    try hurt.send(1)
+
+    #expect(try await patient.peer.frames { _ in true }.allSatisfy { $0.stream == 0 })
+    #expect(silent.summary.byReason == ["silence": 1])
+    #expect(try await hurt.peer.framesToEnd().allSatisfy { $0.type != 1 && $0.type != 7 })
+    #expect(try await closing.client().push(1).map(\.type) == [1])
+  }
+
+  @Test("two GOAWAYs: the notice, then the real one", .timeLimit(.minutes(1)))
+  func twoGoAways() async throws {
+    let simulator = try await LocalSimulator(
+      """
+      {"rules":[{"limit":1,"do":{"goaway":[{"last_stream":"max","debug_data":""},
+        {"last_stream":"this","error":"ENHANCE_YOUR_CALM","debug_data":"calm down","after":"50ms"}]}}]}
+      """)
+    let client = try simulator.client()
+
+    try client.send(1)
+    let frames = try await client.peer.framesToEnd()
+
+    let goAways = frames.filter { $0.type == 7 }
+    #expect(goAways.map { [$0.number(at: 0), $0.number(at: 4)] } == [[0x7FFF_FFFF, 0], [1, 11]])
+    #expect(goAways.map { String(decoding: $0.payload[8...], as: UTF8.self) } == ["", "calm down"])
+  }
+
+  @Test(
+    "which stream a GOAWAY names, and whether the request is still answered", .timeLimit(.minutes(1)),
+    arguments: [("0", 0, false), (#""this""#, 3, true), (#""last""#, 3, true), ("1", 1, false)])
+  func lastStream(word: String, number: Int, isAnswered: Bool) async throws {
+    let simulator = try await LocalSimulator(
+      #"{"rules":[{"match":{"request":2},"do":{"goaway":{"last_stream":\#(word),"then":"close"}}}]}"#)
+    let client = try simulator.client()
+
+    try await client.push(1)
+    try client.send(3)
+    let frames = try await client.peer.framesToEnd()
+
+    #expect(frames.last { $0.type == 7 }?.number(at: 0) == number)
+    #expect(frames.contains { $0.type == 1 && $0.stream == 3 } == isAnswered)
+  }
+
+  @Test("settings change with a request, and a limit of 0 stays", .timeLimit(.minutes(1)))
+  func settings() async throws {
+    let simulator = try await LocalSimulator(
+      #"{"rules":[{"do":{"settings":{"max_concurrent_streams":0,"initial_window_size":1},"ping":true}}]}"#)
+    let client = try simulator.client()
+
+    try await client.push(1)
+    let frames = try await client.peer.frames { $0.contains { $0.type == 6 && $0.flags == 0 } }
+
+    let settings = frames.filter { $0.type == 4 && $0.flags == 0 }.map { RawFrames.settings(in: $0.payload) }
+    #expect(settings == [[3: 1, 6: 8000], [3: 0, 4: 1]])
+  }
+
+  @Test("a connection may begin with other settings, late, or without any", .timeLimit(.minutes(1)))
+  func firstSettings() async throws {
+    let simulator = try await LocalSimulator(
+      """
+      {"rules":[
+        {"at":"connection","match":{"connection":1},"do":{"settings":{"max_concurrent_streams":500}}},
+        {"at":"connection","match":{"connection":2},"do":{"slow_settings":"300ms","slow_handshake":"100ms"}},
+        {"at":"connection","match":{"connection":3},"do":{"no_settings":true}},
+      ]}
+      """)
+    let first = try simulator.client()
+    try await first.push(1)
+    let firstFrames = try await first.peer.frames { _ in true }
+    let start = SystemClocks().monotonicTime()
+    let second = try simulator.client()
+    try await second.push(1)
+    let waited = SystemClocks().monotonicTime().since(start)
+    let secondFrames = try await second.peer.frames { _ in true }
+    let third = try simulator.client()
+    try third.send(1)
+    try await eventually("the third request is read") { simulator.summary.requests == 3 }
+
+    #expect(
+      firstFrames.filter { $0.type == 4 && $0.flags == 0 }.map { RawFrames.settings(in: $0.payload) } == [
+        [3: 500, 6: 8000]
+      ])
+    #expect(waited >= .milliseconds(400))
+    #expect(secondFrames.first?.type == 4 && secondFrames.first?.flags == 0)
+    #expect(try await third.peer.frames { _ in true }.isEmpty)
+  }
+
+  @Test("without WINDOW_UPDATE a client may send 65,535 bytes and no more", .timeLimit(.minutes(1)))
+  func windows() async throws {
+    for (action, updates) in [("", true), (#""no_window_update":true"#, false)] {
+      let simulator = try await LocalSimulator(#"{"rules":[{"at":"connection","do":{\#(action)}}]}"#)
+      let client = try simulator.client()
+      client.peer.send(RawFrames.headers(stream: 1, try RawClient.fields(), endsStream: false))
+      let piece = [UInt8](repeating: 97, count: 16000)
+      for _ in 0..<4 { client.peer.send(RawFrames.frame(type: 0, flags: 0, stream: 1, piece)) }
+      try await client.settle()
+
+      #expect(try await client.peer.frames { _ in true }.contains { $0.type == 8 } == updates)
+    }
+  }
+
+  @Test("a half-dead connection answers nothing, not even a PING, and stays open", .timeLimit(.minutes(1)))
+  func halfDead() async throws {
+    let simulator = try await LocalSimulator(
+      #"{"rules":[{"match":{"request":2},"do":{"half_dead":true}},{"at":"connection","match":{"connection":2},"#
+        + #""do":{"half_dead":true}}]}"#)
+    let client = try simulator.client()
+    try await client.push(1)
+    try client.send(3)
+    try await eventually("the request is read") { simulator.summary.requests == 2 }
+    let before = try await client.peer.frames { _ in true }.count
+    _ = try await client.peer.pingIsAnswered()
+    let other = try simulator.client()
+    try other.send(1)
+    try await eventually("it is connected") { simulator.summary.connections == 2 }
+    try await simulator.client().push(1)
+
+    #expect(try await client.peer.frames { _ in true }.count == before)
+    #expect(try await other.peer.frames { _ in true }.allSatisfy { $0.type == 4 && $0.flags == 0 })
+    #expect(simulator.summary.requests == 3)
+  }
+
+  @Test("connections are refused, in a storm too", .timeLimit(.minutes(1)))
+  func refused() async throws {
+    let simulator = try await LocalSimulator(
+      """
+      {"rules":[{"at":"connection","match":{"connection":1},"do":{"refuse":true}},
+        {"at":"connection","match":{"storm":{"connections":2,"within":"1h"}},"do":{"refuse":true}}]}
+      """)
+    var statuses: [Int32] = []
+    for _ in 1...3 {
+      let client = OpenSSLClient(port: simulator.port, authorityFile: simulator.authorityFile)
+      statuses.append(try await client.connect(["-alpn", "h2"]).status)
+    }
+
+    #expect(statuses.map { $0 == 0 } == [false, true, false])
+    #expect(simulator.summary.connections == 1)
+    #expect(simulator.summary.violations.isEmpty)
+  }
+
+  @Test("clock, revoked key, removed topic and environment change what is accepted", .timeLimit(.minutes(1)))
+  func credentials() async throws {
+    let expected = [
+      #""clock":"+70m""#: "ExpiredProviderToken", #""revoke_key":"TESTKEY001""#: "InvalidProviderToken",
+      #""remove_topic":{"topic":"com.example.app"}"#: "TopicDisallowed",
+      #""remove_topic":{"topic":"com.example.app","key":"TESTKEY001"}"#: "TopicDisallowed",
+      #""switch_environment":{"key":"TESTKEY001","environment":"sandbox"}"#: "BadEnvironmentKeyInToken",
+    ]
+    for (action, reason) in expected {
+      let simulator = try await LocalSimulator(#"{"rules":[{"match":{"request":2},"do":{\#(action)}}]}"#)
+      let client = try simulator.client()
+      for stream in [1, 3, 5] { try await client.push(stream) }
+
+      #expect(try simulator.log().map { $0["reason"]?.string } == [nil, reason, reason], "\(action)")
+    }
+  }
+
+  @Test("a client that is not nghttp2 understands every frame: hyper-h2", .timeLimit(.minutes(1)))
+  func otherImplementation() async throws {
+    let simulator = try await LocalSimulator(
+      """
+      {"rules":[
+        {"limit":1,"do":{"rst_stream_after_answer":"NO_ERROR","ping":true}},
+        {"limit":1,"do":{"rst_stream":["REFUSED_STREAM","STREAM_CLOSED"],"settings":{"initial_window_size":70000}}},
+        {"limit":1,"do":{"never_answer":true,"goaway":{"last_stream":"this","debug_data":"bye","then":"close"}}},
+      ]}
+      """, checks: false)
+    let script = """
+      import socket, ssl, sys, h2.connection, h2.events, h2.config
+      context = ssl.create_default_context(cafile=sys.argv[2])
+      context.set_alpn_protocols(["h2"])
+      sock = context.wrap_socket(socket.create_connection(("127.0.0.1", int(sys.argv[1]))), server_hostname="localhost")
+      conn = h2.connection.H2Connection(h2.config.H2Configuration(client_side=True, header_encoding="utf-8"))
+      conn.initiate_connection()
+      stream, seen = None, []
+      def push():
+          global stream
+          stream = conn.get_next_available_stream_id()
+          conn.send_headers(stream, [(":method", "POST"), (":scheme", "https"), (":authority", "localhost"),
+              (":path", "/3/device/0a")])
+          conn.send_data(stream, b"{}", end_stream=True)
+      push()
+      sock.sendall(conn.data_to_send())
+      while data := sock.recv(65536):
+          for event in conn.receive_data(data):
+              name = type(event).__name__
+              if name in ("ResponseReceived", "StreamReset", "DataReceived", "ConnectionTerminated", "PingReceived"):
+                  detail = {"StreamReset": lambda: int(event.error_code), "DataReceived": lambda: event.data.decode(),
+                      "ConnectionTerminated": lambda: (event.last_stream_id, event.additional_data.decode()),
+                      "ResponseReceived": lambda: dict(event.headers)[":status"]}.get(name, lambda: "")()
+                  seen.append(f"{name} {detail}".strip())
+              if name in ("StreamReset", "StreamEnded") and event.stream_id == stream and stream < 5: push()
+          sock.sendall(conn.data_to_send())
+      print("; ".join(seen))
+      """
+
+    let result = try await BuiltProgram(path: "/usr/bin/python3").run([
+      "-c", script, String(simulator.port), simulator.authorityFile,
+    ])
+
+    #expect(result.errorOutput == "")
+    for event in [
+      "ResponseReceived 200", "PingReceived", "StreamReset 7", "ConnectionTerminated (5, 'bye')",
+    ] { #expect(result.output.contains(event), "\(event) is not in \(result.output)") }
+    #expect(simulator.summary.violations.isEmpty)
+  }
+
+  @Test("h2load gets its faults in the share asked for", .timeLimit(.minutes(1)))
+  func load() async throws {
+    let simulator = try await LocalSimulator(
+      #"{"rules":[{"match":{"every":10},"do":{"reason":"Shutdown"}},{"match":{"every":7},"do":{"rst_stream":8}}]}"#,
+      checks: false)
+
+    let result = try await BuiltProgram(path: "/usr/bin/h2load").run(
+      ["-n", "1000", "-c", "2", "-m", "100", "https://127.0.0.1:\(simulator.port)/3/device/0a0b"])
+
+    #expect(result.output.contains("status codes: 772 2xx, 0 3xx, 0 4xx, 100 5xx"), "\(result.output)")
+    #expect(simulator.summary.byReason == ["Shutdown": 100, "reset": 128])
+  }
+}
+
+@Suite("The control interface")
+struct ControlTests {
+  private func simulator(_ script: String = "{}") async throws -> LocalSimulator {
+    try await LocalSimulator(script) { $0.control = SimulatorConfiguration.Listener() }
+  }
+
+  @Test("state shows the summary, the connections and the uses of rules", .timeLimit(.minutes(1)))
+  func state() async throws {
+    let simulator = try await simulator(#"{"rules":[{"limit":1},{"do":{"never_answer":true}}]}"#)
+    let client = try simulator.client()
+    try await client.push(1)
+    client.peer.send(RawFrames.settingsAcknowledged)
+    try client.send(3)
+    try await client.settle()
+
+    let (status, state) = try await simulator.control("GET", "/state")
+
+    #expect(status == 200)
+    #expect(state["summary"]?["requests"]?.integer == 2)
+    #expect(state["summary"]?["by_reason"]?["silence"]?.integer == 1)
+    #expect(state["rules"]?.array?.map { $0["uses"]?.integer } == [1, 1])
+    let connection = try #require(state["connections"]?.array?.first)
+    #expect(connection["connection"]?.integer == 1)
+    #expect(connection["environment"]?.string == "production")
+    #expect(connection["open_streams"]?.integer == 1)
+    #expect(connection["stream_limit"]?.integer == 1000)
+    #expect(connection["requests"]?.integer == 2)
+    #expect(connection["going_away"]?.bool == false)
+  }
+
+  @Test("a script is replaced, or refused whole with every fault", .timeLimit(.minutes(1)))
+  func script() async throws {
+    let simulator = try await simulator()
+    let client = try simulator.client()
+    try await client.push(1)
+
+    let good = try await simulator.control("PUT", "/script", #"{"rules":[{"do":{"reason":"Shutdown"}},{}]}"#)
+    try await client.push(3)
+    let bad = try await simulator.control("PUT", "/script", #"{"rules":[{"limit":0},{"do":0}]}"#)
+    try await client.push(5)
+    let none = try await simulator.control("PUT", "/script", "{}")
+    try await client.push(7)
+
+    #expect(good.status == 200 && good.body["rules"]?.integer == 2)
+    #expect(bad.status == 400)
+    #expect(bad.body["errors"]?.array?.map { $0["column"]?.integer } == [20, 29])
+    #expect(none.status == 200)
+    #expect(try simulator.log().map { $0["status"]?.integer } == [200, 503, 503, 200])
+  }
+
+  @Test("GOAWAY and SETTINGS go to one connection or to all", .timeLimit(.minutes(1)))
+  func commands() async throws {
+    let simulator = try await simulator()
+    var clients: [RawClient] = []
+    for _ in 1...2 {
+      clients.append(try simulator.client())
+      try await clients.last?.push(1)
+    }
+
+    let settings = try await simulator.control(
+      "POST", "/settings", #"{"connection":1,"max_concurrent_streams":7}"#)
+    let goAway = try await simulator.control("POST", "/goaway", #"{"then":"close","debug_data":"x"}"#)
+    let ends = [try await clients[0].peer.framesToEnd(), try await clients[1].peer.framesToEnd()]
+    let nobody = try await simulator.control("POST", "/goaway", #"{"connection":1}"#)
+
+    #expect(settings.body["connections"]?.integer == 1)
+    #expect(goAway.body["connections"]?.integer == 2)
+    #expect(nobody.status == 404)
+    let limits = ends.map { $0.filter { $0.type == 4 && $0.payload.count == 6 }.map { $0.number(at: 2) } }
+    #expect(limits.map { $0.contains(7) } == [true, false])
+    #expect(ends.map { $0.last { $0.type == 7 }?.payload.suffix(1) } == [[0x78], [0x78]])
+  }
+
+  @Test("counters begin again, and devices get another fate", .timeLimit(.minutes(1)))
+  func resetAndDevices() async throws {
+    let simulator = try await simulator(#"{"rules":[{"match":{"request":1},"do":{"reason":"Shutdown"}}]}"#)
+    let client = try simulator.client()
+    try await client.push(1)
+
+    let devices = try await simulator.control(
+      "POST", "/devices", #"{"\#(RawClient.device)":"unregistered@1700000000000","0b":"bad"}"#)
+    try await client.push(3)
+    let reset = try await simulator.control("POST", "/reset")
+    let empty = simulator.summary
+    try await client.push(5)
+    let wrong = try await simulator.control("POST", "/devices", #"{"0b":"gone"}"#)
+
+    #expect(devices.body["devices"]?.integer == 2)
+    #expect(reset.status == 200)
+    #expect(empty == Summary())
+    #expect(wrong.status == 400)
+    #expect(try simulator.log().map { $0["reason"]?.string } == ["Shutdown", "Unregistered", "Shutdown"])
+  }
+
+  @Test("what it does not know is refused", .timeLimit(.minutes(1)))
+  func unknown() async throws {
+    let simulator = try await simulator()
+    let calls = [
+      ("GET", "/", ""), ("DELETE", "/state", ""), ("POST", "/script", "{}"), ("POST", "/reset", "{}"),
+      ("PUT", "/script", "{"), ("POST", "/goaway", #"{"stream":1}"#), ("POST", "/settings", #"{"max_streams":1}"#),
+      ("GET", "/state?x", ""),
+    ]
+
+    var statuses: [Int] = []
+    for (method, path, body) in calls { statuses.append(try await simulator.control(method, path, body).status) }
+
+    #expect(statuses == [404, 405, 405, 400, 400, 400, 400, 404])
+  }
+
+  @Test("the program says where it is controlled, also without checks", .timeLimit(.minutes(1)))
+  func program() async throws {
+    let simulator = try await SimulatorProcess(["--control", "127.0.0.1:0"], checks: false, logs: false)
+
+    let line = try #require(simulator.program.output.split(separator: "\n").last)
+
+    let address = try #require(line.wholeMatch(of: /control on (127\.0\.0\.1:[1-9][0-9]*)/)?.output.1)
+    let state = try await BuiltProgram(path: "/usr/bin/curl").run(["--silent", "http://\(address)/state"])
+    #expect(state.output.hasPrefix(#"{"summary":{"requests":0,"#))
+  }
+}
