@@ -82,6 +82,9 @@ let package = Package(
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
     suite("CompositionTests", ["Composition", "Support"]),
     suite("EndToEndTests", ["JSON", "PushCore", "StoreSQLite", "Support"]),
+    .testTarget(
+      name: "PeerTests", dependencies: ["JSON", "Support"], exclude: ["Fixtures", "requirements.txt"],
+      swiftSettings: tests),
   ]
 )
 
