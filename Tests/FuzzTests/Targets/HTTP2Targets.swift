@@ -88,7 +88,10 @@ extension FuzzTarget {
       settings: [.maxConcurrentStreams(3)], headerListLimitBytes: 512, bodyLimitBytes: 32)
     let input = ServerInput()
     let output = ServerOutput()
-    guard let session = NGHTTP2ServerSession(connection: 1, listener: 0, configuration: configuration) else {
+    guard
+      let session = NGHTTP2ServerSession(
+        connection: 1, listener: 0, configuration: configuration, greeting: ServerGreeting())
+    else {
       throw Violation("no session")
     }
     var seen: Set<Int32> = []
