@@ -102,7 +102,7 @@ extension FuzzTarget {
       for request in session.complete {
         try require(request.stream & 1 == 1 && seen.insert(request.stream).inserted, "a stream makes two requests")
         try checkRequest(request)
-        request.reply.status = request.isHeaderListTooLarge ? 431 : 200
+        request.reply.status = request.headerListByteCount > session.headerListLimit ? 431 : 200
         request.reply.addField("apns-id", "A")
         request.reply.body = request.body
         if mode & 0x40 != 0, request.stream % 5 == 0 { request.reply.outcome = .reset(errorCode: 2) }
