@@ -70,6 +70,9 @@ let package = Package(
     suite("OperationsTests", ["Operations", "Support"]),
     suite("HTTP2Tests", ["HTTP2", "OpenSSL", "EventLoop", "Support"]),
     .executableTarget(
+      name: "send-bench", dependencies: ["APNs", "OpenSSL", "PushCore", "JSON", "Operations", "CLinux"],
+      path: "Tests/SendBench", swiftSettings: tests),
+    .executableTarget(
       name: "http2-bench", dependencies: ["HTTP2", "OpenSSL", "Operations", "CLinux"], path: "Tests/HTTP2Bench",
       swiftSettings: tests),
     suite("PushCoreTests", ["PushCore", "Support"]),
@@ -79,6 +82,9 @@ let package = Package(
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
     suite("CompositionTests", ["Composition", "Support"]),
     suite("EndToEndTests", ["JSON", "PushCore", "StoreSQLite", "Support"]),
+    .testTarget(
+      name: "PeerTests", dependencies: ["JSON", "Support"], exclude: ["Fixtures", "requirements.txt"],
+      swiftSettings: tests),
   ]
 )
 

@@ -55,7 +55,8 @@ import Testing
     "Each result code tells the caller what to do",
     arguments: [
       (5, StoreError.Code.temporary), (517, .temporary), (13, .temporary), (8, .temporary), (1032, .temporary),
-      (10, .temporary), (14, .unavailable), (1544, .notAllowed), (3, .notAllowed), (23, .notAllowed), (11, .unusable), (26, .unusable),
+      (10, .temporary), (14, .unavailable), (1544, .notAllowed), (3, .notAllowed), (23, .notAllowed), (11, .unusable),
+      (26, .unusable),
       (1, .internal), (19, .internal), (2067, .internal),
     ] as [(Int32, StoreError.Code)])
   func codes(_ code: Int32, _ expected: StoreError.Code) {

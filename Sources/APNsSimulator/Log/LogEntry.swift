@@ -1,5 +1,6 @@
 import HTTP2
 import JSON
+import OpenSSL
 import Operations
 
 /// One request, its verdict and its answer, for the log.

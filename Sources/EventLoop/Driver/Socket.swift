@@ -41,6 +41,12 @@ public final class Socket {
     _ = unsafe setsockopt(descriptor, SOL_SOCKET, SO_LINGER, &value, socklen_t(MemoryLayout<linger>.size))
   }
 
+  /// Sends FIN: the peer reads the end of the stream, and may go on sending.
+  public func shutDownWriting() {
+    // It fails only when there is no connection any more, and then the peer knows of an end.
+    _ = shutdown(descriptor, Int32(SHUT_WR))
+  }
+
   /// Begins a connection. It has succeeded when the socket is writable and ``takeError(_:)`` is nil.
   public static func connect(to address: SocketAddress) throws(SocketError) -> Socket {
     let socket = try open(address, operation: .connect)

@@ -21,6 +21,8 @@ final class ServerConnection: EventHandler {
     case reset
   }
 
+  private static let lingerTime = Duration.seconds(10)
+
   let id: UInt64
   private let listener: Int
   unowned let server: HTTP2Server
@@ -178,7 +180,15 @@ final class ServerConnection: EventHandler {
       case .closed: return close()
       }
     }
-    if phase == .closing || session.isOver { close() }
+    guard phase == .closing || session.isOver else { return }
+    if ending == .fin { halfClose() } else { close() }
+  }
+
+  /// Sends FIN and waits for the client's: closing while there is something unread would send RST instead.
+  private func halfClose() {
+    phase = .silent
+    stream.socket.shutDownWriting()
+    server.loop.schedule(after: Self.lingerTime) { [weak self] in self?.close() }
   }
 
   /// Closes at once.

@@ -355,6 +355,44 @@ struct ConnectionFaultTests {
     #expect(simulator.summary.violations.isEmpty)
   }
 
+  @Test(
+    "a connection ends with TLS's farewell, with FIN alone or with RST",
+    .timeLimit(.minutes(1)),
+    arguments: [
+      ("tls", ["b''"]), ("fin", ["SSLError"]), ("reset", ["ConnectionResetError", "BrokenPipeError", "SSLEOFError"]),
+    ])
+  func endings(word: String, outcomes: [String]) async throws {
+    let simulator = try await LocalSimulator(
+      #"{"rules":[{"do":{"never_answer":true,"close":"\#(word)"}}]}"#, checks: false)
+    let script = """
+      import socket, ssl, sys, h2.connection
+      context = ssl.create_default_context(cafile=sys.argv[2])
+      context.set_alpn_protocols(["h2"])
+      context.options &= ~ssl.OP_IGNORE_UNEXPECTED_EOF
+      sock = context.wrap_socket(socket.create_connection(("127.0.0.1", int(sys.argv[1]))),
+          server_hostname="localhost", suppress_ragged_eofs=False)
+      conn = h2.connection.H2Connection()
+      conn.initiate_connection()
+      conn.send_headers(1, [(":method", "POST"), (":scheme", "https"), (":authority", "a"), (":path", "/3/device/0a")],
+          end_stream=True)
+      sock.sendall(conn.data_to_send())
+      try:
+          for _ in range(int(sys.argv[3])):
+              conn.ping(b"12345678")
+              sock.sendall(conn.data_to_send())
+          while (data := sock.recv(65536)): pass
+          print(data)
+      except OSError as error: print(type(error).__name__)
+      """
+
+    let result = try await BuiltProgram(path: "/usr/bin/python3").run([
+      // What is unread as the farewell goes out would turn it into RST.
+      "-c", script, String(simulator.port), simulator.authorityFile, word == "tls" ? "0" : "20",
+    ])
+
+    #expect(outcomes.contains(result.output.trimmingCharacters(in: .newlines)), "\(result)")
+  }
+
   @Test("clock, revoked key, removed topic and environment change what is accepted", .timeLimit(.minutes(1)))
   func credentials() async throws {
     let expected = [

@@ -13,7 +13,7 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
   /// All targets.
   package static let all = [
     json, payload, notification, response, privateKey, configuration, commandLine, csv, deviceToken, interestSlug,
-    packed, headerBlock, providerToken, timeText,
+    packed, headerBlock, clientSession, serverSession, providerToken, timeText,
   ]
 }
 
@@ -56,4 +56,7 @@ struct FuzzInput {
 extension String {
   /// Whether two texts have the same bytes; `==` takes canonically equivalent ones for equal.
   func hasSameBytes(as other: String) -> Bool { utf8.elementsEqual(other.utf8) }
+
+  /// Whether the bytes of `other` stand in it; `contains` passes over characters that it takes for ignorable.
+  func holdsBytes(of other: String) -> Bool { Array(utf8).firstRange(of: Array(other.utf8)) != nil }
 }
