@@ -88,7 +88,10 @@ extension FuzzTarget {
       settings: [.maxConcurrentStreams(3)], headerListLimitBytes: 512, bodyLimitBytes: 32)
     let input = ServerInput()
     let output = ServerOutput()
-    guard let session = NGHTTP2ServerSession(connection: 1, listener: 0, configuration: configuration) else {
+    guard
+      let session = NGHTTP2ServerSession(
+        connection: 1, listener: 0, configuration: configuration, greeting: ServerGreeting())
+    else {
       throw Violation("no session")
     }
     var seen: Set<Int32> = []
@@ -99,7 +102,7 @@ extension FuzzTarget {
       for request in session.complete {
         try require(request.stream & 1 == 1 && seen.insert(request.stream).inserted, "a stream makes two requests")
         try checkRequest(request)
-        request.reply.status = request.isHeaderListTooLarge ? 431 : 200
+        request.reply.status = request.headerListByteCount > session.headerListLimit ? 431 : 200
         request.reply.addField("apns-id", "A")
         request.reply.body = request.body
         if mode & 0x40 != 0, request.stream % 5 == 0 { request.reply.outcome = .reset(errorCode: 2) }
@@ -108,7 +111,10 @@ extension FuzzTarget {
       }
       session.complete = []
       session.violations = []
-      if mode & 0x80 != 0, index == 6 { session.submitGoAway(lastStream: nil, errorCode: 0, debugData: piece) }
+      if mode & 0x80 != 0, index == 6 {
+        session.submitGoAway(
+          lastStream: nil, errorCode: 0, debugData: piece, drains: true)
+      }
       guard isUsable, session.fill(output), output.hasRoom, !session.isOver else { return }
     }
   }
