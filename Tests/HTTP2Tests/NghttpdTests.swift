@@ -2,6 +2,7 @@ import EventLoop
 import Foundation
 import HTTP2
 import Operations
+import Support
 import Testing
 
 /// A running nghttpd, nghttp2's own server: a peer that is not ours.
@@ -11,20 +12,16 @@ private final class Nghttpd {
     FileManager.default.isExecutableFile(atPath: path) || ProcessInfo.processInfo.environment["CI"] == "true"
   }
 
-  let process = Process()
+  let process: RunningProgram
   let port: UInt16
 
-  init(_ options: [String] = [], output: FileHandle = .nullDevice) throws {
+  init(_ options: [String] = []) throws {
     let socket = try Socket.listen(host: "127.0.0.1", port: 0)
     port = try #require(socket.localAddress?.port)
     socket.close()
-    process.executableURL = URL(fileURLWithPath: Self.path)
-    process.arguments =
+    process = try BuiltProgram(path: Self.path).start(
       ["--address=127.0.0.1", "--echo-upload"] + options
-      + ["\(port)", Fixture.path("server.key"), Fixture.path("server.pem")]
-    process.standardOutput = output
-    process.standardError = FileHandle.nullDevice
-    try process.run()
+        + ["\(port)", Fixture.path("server.key"), Fixture.path("server.pem")])
   }
 
   /// A client once the server takes connections.
@@ -38,10 +35,10 @@ private final class Nghttpd {
     }
   }
 
-  func stop() {
-    // Not SIGTERM: the child inherits the blocked signals of the thread that started it.
-    kill(process.processIdentifier, SIGKILL)
-    process.waitUntilExit()
+  /// Kills it, and gives what it wrote.
+  @discardableResult func stop() async throws -> String {
+    process.signal(SIGKILL)
+    return try await process.result().output
   }
 }
 
@@ -66,25 +63,21 @@ struct NghttpdTests {
       }
     }
     await client.close()
-    server.stop()
+    try await server.stop()
   }
 
   @Test(
     "nghttpd's decoder sees the fields of every request, whatever its table size", arguments: [4096, 0, 100, 65_536])
   func fields(tableSize: Int) async throws {
-    let log = FileManager.default.temporaryDirectory.appendingPathComponent("nghttpd-\(UUID().uuidString).log")
-    _ = FileManager.default.createFile(atPath: log.path, contents: nil)
-    defer { try? FileManager.default.removeItem(at: log) }
-    let server = try Nghttpd(["--verbose", "--header-table-size=\(tableSize)"], output: FileHandle(forWritingTo: log))
+    let server = try Nghttpd(["--verbose", "--header-table-size=\(tableSize)"])
     let client = try await server.client()
     for batch in 0..<6 { try client.submit(20, id: UInt64(batch), topic: "com.example.app\(batch % 3)") }
 
     let responses = await client.responses(120)
     await client.close()
-    server.stop()
+    let text = try await server.stop()
 
     #expect(responses.allSatisfy { $0.status == 200 })
-    let text = try String(contentsOf: log, encoding: .utf8)
     func count(_ line: String) -> Int { text.components(separatedBy: line).count - 1 }
     #expect(count(":method: POST\n") == 120)
     #expect(count(":scheme: https\n") == 120)
@@ -114,7 +107,7 @@ struct NghttpdTests {
       }
     }
     await client.close()
-    server.stop()
+    try await server.stop()
   }
 
   @Test("Batches from many threads at once are each answered once")
@@ -134,7 +127,7 @@ struct NghttpdTests {
     expectEachOnce(responses, 4000)
     #expect(responses.allSatisfy { $0.status == 200 })
     await client.close()
-    server.stop()
+    try await server.stop()
   }
 
   @Test("When the server is killed in the middle, every request still ends exactly once")
@@ -144,13 +137,13 @@ struct NghttpdTests {
     for batch in 0..<20 { try client.submit(1000, id: UInt64(batch)) }
     _ = await client.responses(500)
 
-    kill(server.process.processIdentifier, SIGKILL)
+    server.process.signal(SIGKILL)
     let responses = await client.responses(20_000)
     await client.close()
 
     expectEachOnce(client.received, 20_000)
     #expect(responses.count { $0.unanswered != nil } <= 100)
     #expect(responses.contains { $0.unsent?.isConnectFailure == true })
-    server.stop()
+    try await server.stop()
   }
 }

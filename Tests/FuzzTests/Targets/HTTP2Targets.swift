@@ -112,8 +112,7 @@ extension FuzzTarget {
       session.complete = []
       session.violations = []
       if mode & 0x80 != 0, index == 6 {
-        session.submitGoAway(
-          lastStream: nil, errorCode: 0, debugData: piece, drains: true)
+        session.submitGoAway(lastStream: nil, errorCode: 0, debugData: piece, drains: true)
       }
       guard isUsable, session.fill(output), output.hasRoom, !session.isOver else { return }
     }
