@@ -30,6 +30,8 @@ public struct TLSServerConfiguration: Sendable, Hashable {
   public var applicationProtocols: [String] = ["h2"]
   /// Ask clients for a certificate, and accept any or none.
   public var requestsClientCertificate = false
+  /// A PEM file with CA certificates: clients without a certificate by one of them are refused.
+  public var clientAuthorityFile: String?
   /// The lowest version accepted. Default TLS 1.2.
   public var minimumVersion = TLSVersion.tls12
   /// The highest version accepted. Default TLS 1.3.

@@ -10,6 +10,8 @@ public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
     case applicationProtocol
     /// The peer speaks no TLS, no common version or broke the protocol.
     case handshake
+    /// The peer refused the certificate that we present.
+    case clientCertificate
     /// The connection broke.
     case connection
   }
@@ -39,6 +41,7 @@ public struct TLSError: Error, Sendable, Hashable, CustomStringConvertible {
       case .verification: "TLS: the certificate of \(subject) is refused: \(reason)"
       case .applicationProtocol: "TLS: \(subject): \(reason)"
       case .handshake: "TLS: no agreement with \(subject): \(reason)"
+      case .clientCertificate: "TLS: \(subject) refuses our certificate: \(reason)"
       case .connection: "TLS: the connection to \(subject) broke: \(reason)"
       }
     return remedy.isEmpty ? text : "\(text); \(remedy)"

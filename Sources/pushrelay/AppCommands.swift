@@ -17,6 +17,7 @@ extension Credential {
     writer.member("environment", environment.name)
     writer.member("team_id", teamID)
     writer.member("key_id", keyID)
+    writer.member("certificate_sha256", certificateSHA256.map(Digests.hex))
     writer.member("state", heldSince == nil ? "active" : "paused")
     writer.member("reason", heldReason)
     writer.member("since", heldSince.map(RFC3339.format))

@@ -10,7 +10,8 @@ enum CheckCommand {
     options: [.store], examples: ["pushrelay check"]
   ) { invocation, console in
     let report = ConfigurationLoader(invocation, environment: ProcessEnvironment.current()).load()
-    var findings = report.findings + keyFindings(report.configuration)
+    let (certificates, keyFindings) = keys(report.configuration)
+    var findings = report.findings + keyFindings
     findings += report.configuration.apns.proxyFindings
     findings += report.configuration.authorityFindings
     // Apps that were given and are wrong have been reported.
@@ -23,25 +24,42 @@ enum CheckCommand {
     }
     findings += await storeFindings(report.configuration)
     let settings = EffectiveSettings(report.configuration)
-    console.print(invocation.flag("json") ? json(findings, settings) : text(findings, settings))
+    console.print(
+      invocation.flag("json") ? json(findings, certificates, settings) : text(findings, certificates, settings))
     return findings.contains { $0.severity == .error } ? .configuration : .success
   }
 
-  private static func keyFindings(_ configuration: Configuration) -> [ConfigurationFinding] {
-    configuration.apps.enumerated().flatMap { index, app -> [ConfigurationFinding] in
+  /// The certificates that could be loaded, and what is wrong with keys and certificates.
+  private static func keys(_ configuration: Configuration) -> ([KeyRing.Certificate], [ConfigurationFinding]) {
+    var certificates: [KeyRing.Certificate] = []
+    var findings: [ConfigurationFinding] = []
+    for (index, app) in configuration.apps.enumerated() {
       do throws(ConfigurationError) {
-        _ = try KeyRing([app])
-        return []
+        let keys = try KeyRing([app])
+        certificates += keys.certificates
+        findings += keys.warnings.map { named($0, app, index, configuration) }
       } catch {
-        guard case .file = app.key else { return error.findings }
-        let setting = "apps[\(index)].key_file"
-        return error.findings.map { finding in
-          ConfigurationFinding(
-            .error, place: configuration.source(of: setting).description, setting: setting,
-            "names '\(finding.place)': \(finding.message)", remedy: finding.remedy)
-        }
+        findings += error.findings.map { named($0, app, index, configuration) }
       }
     }
+    return (certificates, findings)
+  }
+
+  /// The finding under the setting that names its file.
+  private static func named(
+    _ finding: ConfigurationFinding, _ app: Configuration.App, _ index: Int, _ configuration: Configuration
+  ) -> ConfigurationFinding {
+    let field =
+      switch app.credential {
+      case .key(_, _, .file): "key_file"
+      case .certificate: "certificate_file"
+      case .key: ""
+      }
+    if field.isEmpty { return finding }
+    let setting = "apps[\(index)].\(field)"
+    return ConfigurationFinding(
+      finding.severity, place: configuration.source(of: setting).description, setting: setting,
+      "names '\(finding.place)': \(finding.message)", remedy: finding.remedy)
   }
 
   /// Whether the store opens, and which apps are paused.
@@ -81,7 +99,9 @@ enum CheckCommand {
     }
   }
 
-  private static func text(_ findings: [ConfigurationFinding], _ settings: EffectiveSettings) -> String {
+  private static func text(
+    _ findings: [ConfigurationFinding], _ certificates: [KeyRing.Certificate], _ settings: EffectiveSettings
+  ) -> String {
     let errors = findings.count { $0.severity == .error }
     let warnings = findings.count { $0.severity == .warning }
     let verdict =
@@ -91,10 +111,16 @@ enum CheckCommand {
       case (1, _): "1 thing is wrong; nothing would start"
       default: "\(errors) things are wrong; nothing would start"
       }
-    return (findings.map(\.description) + [verdict, "", settings.text]).joined(separator: "\n")
+    let lines = certificates.map { certificate in
+      let expiry = RFC3339.format(certificate.expiry)
+      return "certificate of \(certificate.topic): \(certificate.subject), expires \(expiry)"
+    }
+    return (findings.map(\.description) + [verdict] + lines + ["", settings.text]).joined(separator: "\n")
   }
 
-  private static func json(_ findings: [ConfigurationFinding], _ settings: EffectiveSettings) -> String {
+  private static func json(
+    _ findings: [ConfigurationFinding], _ certificates: [KeyRing.Certificate], _ settings: EffectiveSettings
+  ) -> String {
     var writer = JSONWriter()
     writer.object {
       $0.member("ok", !findings.contains { $0.severity == .error })
@@ -107,6 +133,17 @@ enum CheckCommand {
             $0.member("setting", finding.setting)
             $0.member("message", finding.message)
             $0.member("remedy", finding.remedy)
+          }
+        }
+      }
+      $0.name("certificates")
+      $0.array { array in
+        for certificate in certificates {
+          array.object {
+            $0.member("topic", certificate.topic)
+            $0.member("subject", certificate.subject)
+            $0.member("topics", certificate.topics)
+            $0.member("expires_at", RFC3339.format(certificate.expiry))
           }
         }
       }

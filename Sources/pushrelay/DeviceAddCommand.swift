@@ -14,14 +14,15 @@ enum DeviceAddCommand {
     ],
     examples: ["pushrelay device add --token 740f4707…bb78ad1b --interest auth-janedoe-at-pushercom"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console, usesKeys: false)
     guard let text = invocation.value("token") else { throw invocation.usageError("--token is missing") }
-    let registration = try DeviceRow(
+    let row = DeviceRow(
       token: text, topic: invocation.value("topic"), environment: invocation.value("environment"),
       user: invocation.value("user"),
       interests: invocation.values("interest").isEmpty ? nil : invocation.values("interest"),
-      language: invocation.value("language")
-    ).registration(context.configuration)
+      language: invocation.value("language"))
+    try row.check()
+    let context = try CommandContext(invocation, console, usesKeys: false)
+    let registration = try row.registration(context.configuration)
     return try await context.withStore(creates: true) { store in
       try await context.bind(store, topics: [registration.topic])
       let results = try await store.register([registration])

@@ -16,8 +16,8 @@ enum DeviceImportCommand {
     ],
     examples: ["pushrelay device import devices.csv"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console, usesKeys: false)
     let reader = try FileReader(invocation.operands[0])
+    let context = try CommandContext(invocation, console, usesKeys: false)
     return try await context.withStore(creates: true) { store in
       var run = ImportRun(context: context, store: store)
       while true {

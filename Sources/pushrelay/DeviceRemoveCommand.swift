@@ -12,11 +12,12 @@ enum DeviceRemoveCommand {
     ],
     examples: ["pushrelay device remove --token 740f4707…bb78ad1b"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console, usesKeys: false)
     guard let text = invocation.value("token") else { throw invocation.usageError("--token is missing") }
-    let device = try DeviceRow(
-      token: text, topic: invocation.value("topic"), environment: nil, user: nil, interests: nil, language: nil
-    ).registration(context.configuration)
+    let row = DeviceRow(
+      token: text, topic: invocation.value("topic"), environment: nil, user: nil, interests: nil, language: nil)
+    try row.check()
+    let context = try CommandContext(invocation, console, usesKeys: false)
+    let device = try row.registration(context.configuration)
     return try await context.withStore(creates: false) { store in
       let wasThere = try await store.removeDevice(
         topic: device.topic, environment: invocation.value("environment").flatMap(Environment.init(name:)),

@@ -8,8 +8,8 @@ enum CancelCommand {
     "cancel", "Cancels a notification: what is not handed to a connection yet is not sent.", options: [.store],
     operands: [Operand("ID", "the id that enqueue printed")], examples: ["sendpush cancel 891234567890123"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console, usesKeys: false)
     let id = try NotificationID(operandOf: invocation)
+    let context = try CommandContext(invocation, console, usesKeys: false)
     return try await context.withStore(creates: false) { store in
       let isCanceled = try await store.cancel(id)
       let status = try await StatusWait.status(of: id, in: store)

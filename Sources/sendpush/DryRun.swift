@@ -45,7 +45,7 @@ struct DryRun {
     return tokens.map { token in
       RequestPreview(
         of: publication, deviceToken: token, host: host, teamID: call.app?.teamID ?? "", keyID: call.app?.keyID ?? "",
-        now: now)
+        isByCertificate: call.app.map { $0.keyID == nil } ?? false, now: now)
     }
   }
 

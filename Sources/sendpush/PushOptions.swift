@@ -18,6 +18,8 @@ enum PushOptions {
     [
       .topic, .environment, .value("team-id", "T", "team ID, ten characters"),
       .value("key-id", "K", "key ID, ten characters"), .value("key", "FILE", "the key, AuthKey_<KEYID>.p8"),
+      .value("certificate", "FILE", "instead of a key: the certificate with its key, PEM or .p12"),
+      .value("certificate-password-variable", "NAME", "environment variable with the password of that file"),
     ])
 
   /// The app alone: the relay signs.

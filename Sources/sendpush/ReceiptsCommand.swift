@@ -17,11 +17,11 @@ enum ReceiptsCommand {
     operands: [Operand("ID", "the id that enqueue printed")],
     examples: ["sendpush receipts 891234567890123 --outcome rejected"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console, usesKeys: false)
     let id = try NotificationID(operandOf: invocation)
     if invocation.flag("json"), invocation.flag("csv") {
       throw invocation.usageError("give either --json or --csv")
     }
+    let context = try CommandContext(invocation, console, usesKeys: false)
     let form: ReceiptForm = invocation.flag("json") ? .json : invocation.flag("csv") ? .csv : .text
     return try await context.withStore(creates: false) { store in
       let status = try await StatusWait.status(of: id, in: store)

@@ -14,9 +14,9 @@ enum StatusCommand {
     operands: [Operand("ID", "the id that enqueue printed")],
     examples: ["sendpush status 891234567890123 --wait --timeout 30s"]
   ) { invocation, console in
-    let context = try CommandContext(invocation, console, usesKeys: false)
     let id = try NotificationID(operandOf: invocation)
     let timeout = try StatusWait.timeout(invocation)
+    let context = try CommandContext(invocation, console, usesKeys: false)
     return try await context.withStore(creates: false) { store in
       if invocation.flag("wait") {
         return try await StatusWait(context: context, store: store, timeout: timeout).exitCode(

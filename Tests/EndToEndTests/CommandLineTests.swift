@@ -33,6 +33,9 @@ struct CommandLineTests {
           says: ["--token: the device token", "/nonexistent", "seen from the working directory"],
           saysNot: ["bundle id", "no app"]),
         Case(
+          words: ["pushrelay", "device", "add", "--token", "zz", "--config", "nowhere"], status: 65, says: ["token"]),
+        Case(words: ["sendpush", "status", "x", "--config", "nowhere"], status: 64, says: ["no notification id"]),
+        Case(
           words: ["sendpush", "send", "--title", "x", "--badge", "y"], status: 64, says: ["--badge", "--everyone"]),
         Case(words: Self.send, status: 64, says: ["--title, --body", "--payload"], saysNot: ["payload:"]),
         Case(

@@ -44,7 +44,8 @@ final class Site: Sendable {
   /// Writes `pushrelay.json`; the defaults are this site's own.
   func writeConfiguration(
     topic: String = Site.topic, keyFile: String = "AuthKey_\(Site.keyID).p8", address: String? = nil,
-    authorities: String = "tls/ca.pem", requestTimeout: String = "20s", proxy: String? = nil
+    authorities: String = "tls/ca.pem", requestTimeout: String = "20s", proxy: String? = nil,
+    shutdownGrace: String = "5s"
   ) throws {
     try directory.write(
       """
@@ -54,7 +55,7 @@ final class Site: Sendable {
                    "key_file": "\(keyFile)" }],
         "apns": { "production": "\(address ?? self.address)", "ca_file": "\(authorities)", "proxy": \(proxy.map { "\"\($0)\"" } ?? "null"),
                   "request_timeout": "\(requestTimeout)" },
-        "shutdown_grace": "5s"
+        "shutdown_grace": "\(shutdownGrace)"
       }
       """, to: "pushrelay.json")
   }

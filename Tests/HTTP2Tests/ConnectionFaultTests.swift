@@ -37,8 +37,8 @@ import Testing
       guard peer.number == 1 else { return peer.answer(stream) }
       if peer.requests == 1 { return peer.answer(stream) }
       guard peer.requests == 11 else { return }
-      // The head of HEADERS of 20 bytes, and five of them.
-      peer.raw([0, 0, 20, 1, 4, 0, 0, 0, UInt8(stream), 0x88, 1, 2, 3, 4])
+      // The head of HEADERS of 20 bytes, and four of them: `:status: 200` and the beginning of `content-length`.
+      peer.raw([0, 0, 20, 1, 4, 0, 0, 0, UInt8(stream), 0x88, 0x0f, 0x0d, 0x01])
       end.leave(peer)
     }
     let client = try TestClient(port: peer.port)
@@ -51,7 +51,9 @@ import Testing
     let responses = await client.responses(16)
 
     expectEachOnce(responses, 16)
-    #expect(responses.count { $0.batch == 2 && $0.unanswered?.kind == .connectionLost } == 10)
+    for response in responses where response.batch == 2 {
+      #expect(response.unanswered?.kind == .connectionLost, "\(response.outcome)")
+    }
     #expect(responses.count { $0.batch == 3 && $0.status == 200 } == 5)
     await client.close()
     peer.stop()
@@ -184,36 +186,39 @@ import Testing
 
   // MARK: Connect storms
 
-  /// Sends one request after the other for two seconds; the number of connections that this took.
+  /// Sends one request after the other for two seconds; the number of connections that this took beyond one a second.
   private func connections(
     manners: RawPeer.Manners = .frames, _ script: @escaping RawPeer.Script = { _, _ in }
   ) async throws -> Int {
     let peer = try RawPeer(manners: manners, script: script)
     let client = try TestClient(port: peer.port) { $0.drainTimeout = .milliseconds(50) }
     let clocks = SystemClocks()
-    let end = clocks.monotonicTime() + .seconds(2)
+    let start = clocks.monotonicTime()
     var count = 0
-    while clocks.monotonicTime() < end {
+    while clocks.monotonicTime().since(start) < .seconds(2) {
       count += 1
       try client.submit(1, id: UInt64(count), responseTimeout: .milliseconds(100))
       _ = await client.responses(count)
       // At a back-off answers come at once.
       await clocks.sleep(until: clocks.monotonicTime() + .milliseconds(1))
     }
+    // A wait is shortened by up to a quarter.
+    let regular = Int(clocks.monotonicTime().since(start).components.seconds) * 4 / 3 + 1
     await client.close()
     expectEachOnce(client.received, count)
     peer.stop()
-    return peer.connections
+    return peer.connections - regular
   }
 
   @Test(
-    "A server that breaks each connection after an answer is not met with a storm of connects", arguments: End.allCases)
+    "A server that breaks each connection after an answer is not met with a storm of connects",
+    arguments: End.allCases)
   func flapping(end: End) async throws {
     let count = try await connections { event, peer in
       answering(event, peer)
       if case .request = event { end.leave(peer) }
     }
-    #expect((1...8).contains(count))
+    #expect(count <= 4)
   }
 
   @Test("A server that says GOAWAY after each answer is not met with a storm of connects")
@@ -222,14 +227,14 @@ import Testing
       answering(event, peer)
       if case .request(let stream) = event { peer.goAway(last: stream) }
     }
-    #expect((1...11).contains(count))
+    #expect(count <= ConnectBudget.burst)
   }
 
   @Test(
     "A server that closes what it accepts, or breaks TLS, is not met with a storm of connects",
     arguments: [true, false])
   func refusing(inClear: Bool) async throws {
-    #expect((1...4).contains(try await connections(manners: inClear ? .plainHTTP : .closing)))
+    #expect(try await connections(manners: inClear ? .plainHTTP : .closing) <= 1)
   }
 
   @Test("Connects follow each other at once a few times, then one in each interval; a quiet time restores the few")

@@ -21,14 +21,27 @@ private func time(_ milliseconds: UInt64) -> MonotonicTime { MonotonicTime(nanos
     #expect(brake.notBefore == time(100))
   }
 
-  @Test("Each answer makes room for one more than it frees, until the announced limit is reached")
+  @Test("An answer lets the next one go, and every eighth one more, until the announced limit is reached")
   func answers() {
-    var brake = braked(open: 7)
-    brake.answered(2, limit: 1000)
-    expect(brake.limit(1000, open: 5, now: time(1)), 9)
+    var brake = braked(open: 20)
+    brake.answered(7, limit: 1000)
+    expect(brake.limit(1000, open: 13, now: time(1)), 20)
     #expect(brake.notBefore == nil)
-    brake.answered(991, limit: 1000)
+    brake.answered(1, limit: 1000)
+    expect(brake.limit(1000, open: 12, now: time(1)), 21)
+    brake.answered(16, limit: 1000)
+    expect(brake.limit(1000, open: 5, now: time(1)), 23)
+    brake.answered(8 * 977, limit: 1000)
     expect(brake.limit(1500, open: 5, now: time(1)), 1500)
+  }
+
+  @Test("Where few are open, fewer answers let one more go")
+  func few() {
+    var brake = braked(open: 0)
+    for (answers, limit) in [(1, 1), (1, 2), (2, 3), (2, 3), (1, 4), (100, 17)] {
+      brake.answered(answers, limit: 1000)
+      expect(brake.limit(1000, open: 0, now: time(1)), limit)
+    }
   }
 
   @Test("After the delay one more is tried, and the delay doubles up to eight times the first")

@@ -6,6 +6,8 @@ import Testing
 extension StoreBehavior {
   static let registry = [
     StoreBehavior("Binding an app twice gives the same credentials, and notes a new key", bindingIsStable),
+    StoreBehavior(
+      "A binding notes a certificate in place of a key; one that names neither changes nothing", certificates),
     StoreBehavior("Registering again keeps the id and the order, and refreshes the time", registeringAgain),
     StoreBehavior("What a registration does not say stays as it is", unsaidStays),
     StoreBehavior("A phone that changes hands loses the interests of its former user", newUserClearsInterests),
@@ -67,6 +69,27 @@ private func bindingIsStable(_ fixture: StoreFixture) async throws {
   #expect(again.first { $0.environment == .production }?.keyID == "OTHERKEY01")
   #expect(again.first { $0.environment == .sandbox }?.keyID == "KEY1234567")
   #expect(try await fixture.store.credentials() == again)
+}
+
+private func certificates(_ fixture: StoreFixture) async throws {
+  _ = try await fixture.bindApp(StoreFixture.topic, [.production])
+  func bind(_ teamID: String?, _ keyID: String?, _ certificate: [UInt8]?) async throws -> Credential? {
+    try await fixture.store.bind([
+      AppBinding(
+        topic: StoreFixture.topic, environment: .production, teamID: teamID, keyID: keyID,
+        certificateSHA256: certificate)
+    ]).first
+  }
+
+  let key = try await bind(nil, nil, nil)
+  let certificate = try await bind(nil, nil, [0, 1, 255])
+  let still = try await bind(nil, nil, nil)
+  let again = try await bind("TEAM123456", "KEY1234567", nil)
+
+  #expect(key?.keyID == "KEY1234567" && key?.certificateSHA256 == nil)
+  #expect(certificate?.teamID == nil && certificate?.keyID == nil && certificate?.certificateSHA256 == [0, 1, 255])
+  #expect(still == certificate)
+  #expect(again?.keyID == "KEY1234567" && again?.certificateSHA256 == nil)
 }
 
 private func registeringAgain(_ fixture: StoreFixture) async throws {

@@ -29,7 +29,9 @@ import Testing
   func foreignLock() async throws {
     try await withTemporaryDirectory { directory in
       let path = directory.path(of: "relay.db")
-      let store = try await SQLiteStore.open(path)
+      var options = SQLiteStore.Options()
+      options.busyTimeout = .seconds(60)
+      let store = try await SQLiteStore.open(path, options: options)
       _ = try await store.bind([.example])
       let id = try await Self.publish(store, 1)
       let foreign = try Connection(path: path, busyTimeout: .seconds(1))

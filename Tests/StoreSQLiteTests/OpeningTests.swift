@@ -70,6 +70,30 @@ import Testing
     }
   }
 
+  @Test("A file of the first schema keeps its credentials and can name certificates")
+  func certificates() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let connection = try Connection.openWriter(path, .init())
+      #expect(try Migrations.apply([Migrations.migration001], to: connection).to == 1)
+      try connection.execute("INSERT INTO app(app_id,topic,created_at) VALUES(1,'com.example.old',0)")
+      try connection.execute(
+        "INSERT INTO credential(app_id,environment,team_id,key_id,signer_seen_at) VALUES(1,0,'TEAM123456','KEY1234567',0)"
+      )
+
+      let store = try await SQLiteStore.open(path)
+      var credential = try #require(try await store.credentials().first)
+      #expect(credential.keyID == "KEY1234567" && credential.certificateSHA256 == nil)
+      _ = try await store.bind([
+        AppBinding(
+          topic: "com.example.old", environment: .production, teamID: nil, keyID: nil, certificateSHA256: [1, 2, 3])
+      ])
+      credential = try #require(try await store.credentials().first)
+      #expect(credential.teamID == nil && credential.keyID == nil && credential.certificateSHA256 == [1, 2, 3])
+      await store.close()
+    }
+  }
+
   @Test("A migration that fails leaves the file as it was")
   func failedMigration() throws {
     let directory = try TemporaryDirectory()

@@ -11,6 +11,9 @@ enum RequestField: CaseIterable {
   /// What stands before the device token in the path.
   static let pathPrefix = "/3/device/"
 
+  /// The fields of a push; `authorization` is for provider tokens alone.
+  static func sent(withToken: Bool) -> [RequestField] { allCases.filter { withToken || $0 != .authorization } }
+
   /// The name on the wire.
   var name: String {
     switch self {
@@ -49,17 +52,18 @@ enum RequestField: CaseIterable {
 }
 
 extension HTTP2RequestTemplate {
-  /// What all pushes of a notification under one provider token share.
+  /// What all pushes of a notification under one provider token share; nil = the connection's certificate says who sends.
   ///
   /// - Parameters:
   ///   - authority: the host, with its port unless that is 443.
   ///   - isShared: whether the template will send many pushes.
   static func push(
-    _ content: PushContent, providerToken: ProviderToken, authority: String, isShared: Bool
+    _ content: PushContent, providerToken: ProviderToken?, authority: String, isShared: Bool
   ) throws(HTTP2TemplateError) -> HTTP2RequestTemplate {
-    let fields = RequestField.allCases.map { field in
+    let authorization = providerToken.map { "bearer \($0.jwt)" }
+    let fields = RequestField.sent(withToken: authorization != nil).map { field in
       HTTP2Field(
-        field.name, field.value(of: content, authorization: "bearer \(providerToken.jwt)"),
+        field.name, field.value(of: content, authorization: authorization ?? ""),
         indexing: field.indexing(isShared: isShared))
     }
     return try HTTP2RequestTemplate(

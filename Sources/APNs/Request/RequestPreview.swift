@@ -21,11 +21,11 @@ public struct RequestPreview: Sendable, Equatable {
   /// - Parameters:
   ///   - deviceToken: nil when the publication names no single token.
   ///   - keyID: whose provider token would be sent.
+  ///   - isByCertificate: no provider token is sent, the connection says who sends.
   ///   - now: the deadline counts from here.
   public init(
     of publication: Publication, deviceToken: DeviceToken?, host: HostPort, teamID: String,
-    keyID: String,
-    now: UnixMilliseconds
+    keyID: String, isByCertificate: Bool = false, now: UnixMilliseconds
   ) {
     self.host = host.description
     path = RequestField.pathPrefix + (deviceToken?.text ?? "<device token>")
@@ -34,7 +34,8 @@ public struct RequestPreview: Sendable, Equatable {
     let content = PushContent(
       notificationID: NotificationID(0), topic: publication.topic, headers: publication.headers,
       expiresAt: publication.deadline.time(from: start), payload: publication.payload)
-    var headers: [(name: String, value: String)] = RequestField.allCases.map { field in
+    var headers: [(name: String, value: String)] = RequestField.sent(withToken: !isByCertificate).map {
+      field in
       let value = field.value(
         of: content, authorization: "bearer <provider token of team \(teamID), key \(keyID)>")
       let isUnknown = field == .collapseID && publication.headers.collapseID == nil

@@ -55,10 +55,11 @@ extension ReasonTable {
     ),
     Reason(
       403, "BadCertificate", .holdKey,
-      "APNs refuses the certificate; pushrelay sends none, so look for a proxy."),
+      "APNs refuses the certificate: it has expired, was revoked or is not for pushes; make a new one and name it in certificate_file."
+    ),
     Reason(
       403, "BadCertificateEnvironment", .holdApp,
-      "APNs refuses the certificate in this environment; pushrelay sends none, so look for a proxy."
+      "The certificate is for the other environment; use one that covers this environment."
     ),
     Reason(
       403, "BadEnvironmentKeyIdInToken", .holdApp,

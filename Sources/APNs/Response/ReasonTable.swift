@@ -11,6 +11,9 @@ public enum ReasonTable {
   /// The number of a word on the wire; nil when the table has none.
   public static func id(of text: String) -> ReasonID? { ids[text] }
 
+  /// The reason of a word on the wire.
+  static func reason(_ text: String) -> PushReason { id(of: text).map { .known($0) } ?? .unknown(text) }
+
   /// The word for a reason; nil when there is none or nobody knows it.
   ///
   /// - Parameter stored: the store's text, for numbers that only it knows.

@@ -35,23 +35,25 @@ extension APNsSender {
   /// without processing.
   private func repeatOnce(_ again: AnswerReader.Repeat) {
     let batch = again.batch
-    guard again.needsProviderToken else { return repeatOnce(again, with: batch.token) }
+    guard again.needsProviderToken, case .token(let key, let expired) = batch.authorization else {
+      return repeatOnce(again, with: batch.authorization)
+    }
     errands.start {
       do throws(ProviderTokenFailure) {
-        self.repeatOnce(
-          again, with: try await self.tokens.token(for: batch.key, afterExpired: batch.token))
+        let token = try await self.tokens.token(for: key, afterExpired: expired)
+        self.repeatOnce(again, with: .token(key, token))
       } catch {
         self.answer(batch.push, SendFailure(error), after: error.retryAfter, indexes: again.indexes)
       }
     }
   }
 
-  private func repeatOnce(_ again: AnswerReader.Repeat, with token: ProviderToken) {
+  private func repeatOnce(_ again: AnswerReader.Repeat, with authorization: Authorization) {
     let batch = again.batch
     if state.withLock({ $0.retires(again.connection, of: batch.origin) }) {
       client.withdraw(batch.origin)
       client.replaceConnections(of: batch.origin)
     }
-    submit(batch.push, environment(of: batch.push), batch.key, token, indexes: again.indexes)
+    submit(batch.push, environment(of: batch.push), authorization, indexes: again.indexes)
   }
 }

@@ -1,4 +1,5 @@
 import HTTP2
+import OpenSSL
 import Operations
 import PushCore
 
@@ -10,9 +11,9 @@ extension APNsSender {
 
   /// Sends a batch; see ``PushCore/PushSender``. Returns at once.
   public func send(_ batch: PushBatch) {
-    let (credential, key, isClosed) = state.withLock { state in
+    let (credential, signer, isClosed) = state.withLock { state in
       let credential = state.credentials[batch.credential]
-      return (credential, credential.flatMap(state.signers.key), state.isClosed)
+      return (credential, credential.flatMap(state.signers.signer), state.isClosed)
     }
     guard !isClosed else {
       return answer(
@@ -21,29 +22,35 @@ extension APNsSender {
           kind: .notSent, message: "the sender is closed", remedy: "It is sent by the next worker"),
         after: .zero)
     }
-    guard let credential, let key else {
+    guard let credential, let signer else {
       return answer(batch, .noKey(credential), after: Self.noKeyWait)
     }
-    if let token = tokens.current(key) {
-      submit(batch, credential.environment, key, token)
-    } else {
-      wait(batch, credential.environment, for: key)
+    switch signer {
+    case .certificate(let certificate): submit(batch, credential.environment, .certificate(certificate))
+    case .key(let key):
+      if let token = tokens.current(key) {
+        submit(batch, credential.environment, .token(key, token))
+      } else {
+        wait(batch, credential.environment, for: key)
+      }
     }
   }
 
-  /// The connections for a key, made at first use.
-  func origin(of key: ProviderKey, _ environment: PushCore.Environment, isUrgent: Bool)
+  /// The connections for a signer, made at first use.
+  func origin(of signer: Signer, _ environment: PushCore.Environment, isUrgent: Bool) throws(SendFailure)
     -> HTTP2OriginID
   {
-    let originKey = OriginKey(environment: environment, key: key.identity, isUrgent: isUrgent)
+    let originKey = OriginKey(environment: environment, signer: signer.identity, isUrgent: isUrgent)
+    if let origin = state.withLock({ $0.origins[originKey] }) { return origin }
+    let (context, name) = try tls(for: signer)
     return state.withLock { state in
       if let origin = state.origins[originKey] { return origin }
       let host = configuration.host(for: environment)
       var described =
         HTTP2Origin(
-          host: host.host, port: host.port, tls: tls, proxy: configuration.proxy(for: environment),
+          host: host.host, port: host.port, tls: context, proxy: configuration.proxy(for: environment),
           maximumConnections: isUrgent ? 1 : configuration.connections,
-          label: "\(environment.name) \(key.keyID)\(isUrgent ? " urgent" : "")")
+          label: "\(environment.name) \(name)\(isUrgent ? " urgent" : "")")
       // A login approval lives for minutes: it must not wait for a minute once APNs is back.
       if isUrgent { described.maximumBackoff = .seconds(5) }
       let origin = client.addOrigin(described)
@@ -52,21 +59,42 @@ extension APNsSender {
     }
   }
 
+  /// The TLS of a signer's connections, and its name in logs.
+  private func tls(for signer: Signer) throws(SendFailure) -> (TLSContext, name: String) {
+    switch signer {
+    case .key(let key): return (tls, key.keyID)
+    case .certificate(let certificate):
+      let details = certificate.details
+      do {
+        let client = TLSClientConfiguration(certificateAuthorityFile: configuration.authoritiesFile)
+        return (try TLSContext(client: client, certificate: certificate), details.userID ?? details.subject)
+      } catch {
+        throw SendFailure(
+          kind: .credential, message: "the certificate \(details.subject) cannot be used: \(error.reason)",
+          remedy: error.remedy)
+      }
+    }
+  }
+
   /// Gives a batch, or the devices of it at `indexes`, to the HTTP/2 client.
   func submit(
-    _ batch: PushBatch, _ environment: PushCore.Environment, _ key: ProviderKey,
-    _ token: ProviderToken,
+    _ batch: PushBatch, _ environment: PushCore.Environment, _ authorization: Authorization,
     indexes: [Int32]? = nil
   ) {
-    let origin = origin(of: key, environment, isUrgent: batch.lane == .urgent)
+    let origin: HTTP2OriginID
+    do throws(SendFailure) {
+      origin = try self.origin(of: authorization.signer, environment, isUrgent: batch.lane == .urgent)
+    } catch {
+      return answer(batch, error, after: Self.noKeyWait, indexes: indexes)
+    }
     let template: HTTP2RequestTemplate
     do {
-      template = try self.template(batch, environment, token)
+      template = try self.template(batch, environment, authorization.token)
     } catch {
       // Only a stored row that this version would not have taken has such a header.
       return answer(batch, indexes) { .rejected(.unknown("RequestNotSendable")) }
     }
-    let sent = SentBatch(push: batch, key: key, token: token, origin: origin, indexes: indexes)
+    let sent = SentBatch(push: batch, authorization: authorization, origin: origin, indexes: indexes)
     let now = clocks.monotonicTime()
     let (number, comesBack) = state.withLock { state in
       (state.sent.add(sent), state.comesBack(batch.credential, at: now))
@@ -76,7 +104,7 @@ extension APNsSender {
   }
 
   private func template(
-    _ batch: PushBatch, _ environment: PushCore.Environment, _ token: ProviderToken
+    _ batch: PushBatch, _ environment: PushCore.Environment, _ token: ProviderToken?
   ) throws(HTTP2TemplateError) -> HTTP2RequestTemplate {
     let notification = batch.content.notificationID
     if let known = state.withLock({ $0.templates.template(notification, batch.credential, token) }) {
@@ -140,7 +168,7 @@ extension APNsSender {
     let batches = state.withLock { $0.takeWaiting(for: key) }
     for batch in batches {
       switch result {
-      case .success(let token): submit(batch, environment(of: batch), key, token)
+      case .success(let token): submit(batch, environment(of: batch), .token(key, token))
       case .failure(let failure): answer(batch, SendFailure(failure), after: failure.retryAfter)
       }
     }

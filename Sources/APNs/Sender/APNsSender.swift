@@ -11,7 +11,7 @@ import PushCore
 ///                    └─ minted ◀── once more, on a new connection ◀─────┘ ExpiredProviderToken, Shutdown …
 /// ```
 ///
-/// Connections belong to one (environment, team and key, urgent or not). Everything here costs per batch; see
+/// Connections belong to one (environment, key or certificate, urgent or not). A certificate's pushes need no provider token. Everything here costs per batch; see
 /// ``AnswerReader``. Any thread may call. Close a sender before letting go of it.
 public final class APNsSender: PushSender {
   let configuration: APNsSenderConfiguration
@@ -66,7 +66,7 @@ public final class APNsSender: PushSender {
 
   /// Whether this process has the key of a credential.
   public func canSign(_ credential: Credential) -> Bool {
-    state.withLock { $0.signers.key(for: credential) != nil }
+    state.withLock { $0.signers.signer(for: credential) != nil }
   }
 
   /// The words for a reason.
@@ -88,11 +88,15 @@ public final class APNsSender: PushSender {
 
   /// Opens a connection as the credential's pushes would use it; nil when that works, else why it does not.
   public func connect(_ credential: Credential) async -> SendFailure? {
-    guard let key = state.withLock({ $0.signers.key(for: credential) }) else {
+    guard let signer = state.withLock({ $0.signers.signer(for: credential) }) else {
       return .noKey(credential)
     }
-    let origin = origin(of: key, credential.environment, isUrgent: false)
-    return await client.connect(origin).map { SendFailure($0) }
+    do throws(SendFailure) {
+      let origin = try origin(of: signer, credential.environment, isUrgent: false)
+      return await client.connect(origin).map { SendFailure($0) }
+    } catch {
+      return error
+    }
   }
 
   /// The state of all connections.

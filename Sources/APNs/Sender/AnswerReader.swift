@@ -71,7 +71,7 @@ struct AnswerReader {
       uniqueID = Self.uniqueID(in: fields)
       guard let found = refused(code, body, fields, response, batch) else { return }
       verdict = found
-    case .unsent(let failure): verdict = unsent(failure)
+    case .unsent(let failure): verdict = refusedCertificate(failure, batch) ?? unsent(failure)
     case .unanswered(let failure): verdict = Self.unanswered(failure)
     }
     answers.append(
@@ -90,15 +90,17 @@ struct AnswerReader {
   ) -> Verdict? {
     let reading = ResponseReader.read(status: status, body: body, fields: fields, now: wallTime)
     switch reading.kind {
-    case .newProviderToken where !batch.isRepeat:
+    case .newProviderToken where !batch.isRepeat && batch.authorization.token != nil:
       addRepeat(response, batch, needsProviderToken: true)
       return nil
     case .reconnect where !batch.isRepeat, .ownConnection where !batch.isRepeat:
       addRepeat(response, batch, needsProviderToken: false)
       return nil
     case .waitProviderToken:
-      if !tooManyUpdates.contains(where: { $0.token == batch.token }) {
-        tooManyUpdates.append((batch.key, batch.token))
+      if case .token(let key, let token) = batch.authorization,
+        !tooManyUpdates.contains(where: { $0.token == token })
+      {
+        tooManyUpdates.append((key, token))
       }
     case .drop, .gone, .unfit, .holdKey, .holdApp, .newProviderToken, .reconnect, .ownConnection,
       .waitDevice, .wait:
@@ -126,6 +128,23 @@ struct AnswerReader {
           batch: batch, indexes: [index], connection: response.connection,
           needsProviderToken: needsProviderToken))
     }
+  }
+
+  /// The verdict when APNs refuses the connection's certificate: the app is held, as for a refused key. It says so in TLS, or
+  /// by a GOAWAY at once.
+  private mutating func refusedCertificate(_ failure: HTTP2Failure, _ batch: SentBatch) -> Verdict? {
+    guard case .certificate = batch.authorization else { return nil }
+    let environment = "BadCertificateEnvironment"
+    let verdict: Verdict
+    if failure.kind == .certificateRefused {
+      verdict = .held(.key, ReasonTable.reason("BadCertificate"))
+    } else if failure.kind == .goaway, failure.reason.contains(environment) {
+      verdict = .held(.app, ReasonTable.reason(environment))
+    } else {
+      return nil
+    }
+    held.insert(batch.push.credential)
+    return verdict
   }
 
   /// Not processed by APNs for certain; one failure usually concerns many pushes.

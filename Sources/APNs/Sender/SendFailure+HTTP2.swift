@@ -33,6 +33,10 @@ extension SendFailure {
           "its certificate is not trusted",
           "Install ca-certificates; for another APNs such as the simulator give its CA with apns.ca_file or --ca"
         )
+      case .certificateRefused:
+        unreachable(
+          "it refuses the certificate of the app",
+          "Check whether it was revoked or is for the other environment; make a new one in the Apple developer account")
       case .tls:
         unreachable(
           "it does not speak TLS as APNs does",
@@ -101,7 +105,8 @@ extension SendFailure {
     return SendFailure(
       kind: .credential, message: "this process has no key for \(what)",
       remedy:
-        "Add the app with team_id, key_id and key_file to the configuration and reload it (SIGHUP)")
+        "Add the app with team_id, key_id and key_file, or with a certificate for this topic and environment, to the configuration and reload it (SIGHUP)"
+    )
   }
 
   /// The provider token cannot be made or shared.

@@ -2,11 +2,11 @@ import HTTP2
 import Operations
 import PushCore
 
-/// Which connections a push uses: APNs binds a connection to a team and key, and urgent pushes do not queue behind
+/// Which connections a push uses: APNs binds a connection to a key or certificate, and urgent pushes do not queue behind
 /// others.
 struct OriginKey: Hashable {
   let environment: PushCore.Environment
-  let key: ProviderKeyIdentity
+  let signer: SignerIdentity
   let isUrgent: Bool
 }
 
@@ -35,7 +35,7 @@ struct SenderState {
   mutating func replaceApps(_ apps: [SigningApp]) -> [HTTP2OriginID] {
     signers = Signers(apps)
     let identities = signers.identities
-    let dropped = origins.filter { !identities.contains($0.key.key) }
+    let dropped = origins.filter { !identities.contains($0.key.signer) }
     for (key, origin) in dropped {
       origins[key] = nil
       retired[origin] = nil

@@ -1,14 +1,35 @@
 import HTTP2
+import OpenSSL
 import PushCore
+
+/// How pushes show who sends them.
+enum Authorization: Sendable {
+  /// By a provider token of a key.
+  case token(ProviderKey, ProviderToken)
+  /// By the connection's certificate.
+  case certificate(ClientCertificate)
+
+  var signer: Signer {
+    switch self {
+    case .token(let key, _): .key(key)
+    case .certificate(let certificate): .certificate(certificate)
+    }
+  }
+
+  var token: ProviderToken? {
+    switch self {
+    case .token(_, let token): token
+    case .certificate: nil
+    }
+  }
+}
 
 /// A batch as it was given to the HTTP/2 client: what its answers need.
 struct SentBatch: Sendable {
   /// The worker's batch.
   let push: PushBatch
-  /// Whose provider token it presents.
-  let key: ProviderKey
-  /// The provider token it presents.
-  let token: ProviderToken
+  /// How it shows who sends it.
+  let authorization: Authorization
   /// Its connections.
   let origin: HTTP2OriginID
   /// The devices' indexes in the worker's batch, for a repeat of some; nil = all, in order.

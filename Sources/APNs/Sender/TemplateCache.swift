@@ -9,7 +9,7 @@ struct TemplateCache {
   }
 
   private struct Entry {
-    let token: ProviderToken
+    let token: ProviderToken?
     let template: HTTP2RequestTemplate
   }
 
@@ -19,9 +19,9 @@ struct TemplateCache {
   private var order: [Key] = []
   private var next = 0
 
-  /// The template of a notification under a provider token.
+  /// The template of a notification under a provider token, or under none.
   func template(
-    _ notification: NotificationID, _ credential: CredentialID, _ token: ProviderToken
+    _ notification: NotificationID, _ credential: CredentialID, _ token: ProviderToken?
   ) -> HTTP2RequestTemplate? {
     guard let entry = entries[Key(notification: notification, credential: credential)],
       entry.token == token
@@ -32,7 +32,7 @@ struct TemplateCache {
   /// Keeps a template in place of the oldest.
   mutating func insert(
     _ template: HTTP2RequestTemplate, _ notification: NotificationID, _ credential: CredentialID,
-    _ token: ProviderToken
+    _ token: ProviderToken?
   ) {
     let key = Key(notification: notification, credential: credential)
     if entries.updateValue(Entry(token: token, template: template), forKey: key) != nil { return }

@@ -35,7 +35,8 @@ extension CommandContext {
     return try await store.credentials().filter { appTopic(of: $0.topic) == app }
   }
 
-  /// The bindings of a topic of an app: one for each environment, since one key serves both.
+  /// The bindings of a topic of an app: one for each environment, since one key serves both. Which certificate an app has is told
+  /// by the process that loads it, see ``KeyRing/bindings``.
   public static func bindings(of app: Configuration.App, topic: String) -> [AppBinding] {
     Environment.allCases.map {
       AppBinding(topic: topic, environment: $0, teamID: app.teamID, keyID: app.keyID)

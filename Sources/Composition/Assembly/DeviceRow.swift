@@ -47,22 +47,26 @@ public struct DeviceRow: Sendable {
     }
   }
 
-  /// Checks everything and makes a registration of it.
-  public func registration(_ configuration: Configuration) throws(Fault) -> DeviceRegistration {
-    let deviceToken: DeviceToken
-    do {
-      deviceToken = try DeviceToken(parsing: token)
-    } catch {
-      throw Fault("\(error)")
-    }
-    let topic = try checkedTopic(configuration)
+  /// Checks what can be judged without settings; what is wrong with the input counts before what is wrong with them.
+  /// - Returns: the device token.
+  @discardableResult
+  public func check() throws(Fault) -> DeviceToken {
     if let user, let fault = NotificationLimits.fault(inUserID: user) { throw Fault("user: \(fault)") }
     for interest in interests ?? [] {
       if let fault = InterestName.fault(in: interest) { throw Fault("interest: \(fault)") }
     }
-    if let language, !Self.isLanguage(language) {
-      throw Fault("the language is no tag such as de or pt-BR")
+    if let language, !Self.isLanguage(language) { throw Fault("the language is no tag such as de or pt-BR") }
+    do {
+      return try DeviceToken(parsing: token)
+    } catch {
+      throw Fault("\(error)")
     }
+  }
+
+  /// Checks everything and makes a registration of it.
+  public func registration(_ configuration: Configuration) throws(Fault) -> DeviceRegistration {
+    let deviceToken = try check()
+    let topic = try checkedTopic(configuration)
     return DeviceRegistration(
       topic: topic, environment: try checkedEnvironment(configuration.app(for: topic)), token: deviceToken,
       user: user.map { .set($0) } ?? .unchanged, userIsVerified: user != nil,

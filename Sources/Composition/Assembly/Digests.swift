@@ -7,6 +7,12 @@ public enum Digests {
   /// SHA-256.
   public static func sha256(_ bytes: [UInt8]) -> [UInt8] { SHA256.digest(bytes) }
 
+  /// A digest as people compare it: lower-case hexadecimal.
+  public static func hex(_ digest: [UInt8]) -> String {
+    let digits = Array("0123456789abcdef".utf8)
+    return String(decoding: digest.flatMap { [digits[Int($0 >> 4)], digits[Int($0 & 15)]] }, as: UTF8.self)
+  }
+
   /// What tells two enqueues under one idempotency key apart: everything that its sender chose.
   public static func hash(of publication: Publication) -> [UInt8] {
     var writer = JSONWriter()

@@ -20,7 +20,7 @@ public final class Relay: Sendable {
       ])
     }
     let logger = Logger(configuration.log, clocks: context.clocks)
-    let keys = try KeyRing(configuration.apps)
+    let keys = try KeyRing(configuration.apps, clocks: context.clocks)
     let store = try await StoreFactory.open(configuration.store, clocks: context.clocks, logger: logger)
     let metrics = Metrics()
     let sender = try context.sender(
@@ -32,7 +32,7 @@ public final class Relay: Sendable {
     let worker = Worker(
       store: store, sender: sender, clocks: context.clocks, configuration: settings, events: log.note)
     let relay = Relay(context: context, logger: logger, store: store, sender: sender, worker: worker)
-    try await relay.bind(configuration)
+    try await relay.bind(keys)
     try await relay.takeUp()
     return relay
   }
@@ -62,9 +62,9 @@ public final class Relay: Sendable {
     logger.info("stopped")
   }
 
-  private func bind(_ configuration: Configuration) async throws {
-    let bindings = configuration.apps.flatMap { CommandContext.bindings(of: $0, topic: $0.topic) }
-    _ = try await store.bind(bindings)
+  private func bind(_ keys: KeyRing) async throws {
+    for warning in keys.warnings { logger.warning("a certificate needs care", ["finding": .describing(warning)]) }
+    _ = try await store.bind(keys.bindings)
   }
 
   /// Takes up work again that a refused credential held: it may be mended now, and if it is not, the next refusal holds it again without
@@ -80,9 +80,9 @@ public final class Relay: Sendable {
   private func reload() async {
     do {
       let fresh = try CommandContext(context.invocation, context.console)
-      let keys = try KeyRing(fresh.configuration.apps)
+      let keys = try KeyRing(fresh.configuration.apps, clocks: context.clocks)
       // What can fail comes first: apps and keys change together or not at all.
-      try await bind(fresh.configuration)
+      try await bind(keys)
       sender.replaceApps(keys.apps)
       try await takeUp()
       await worker.credentialsChanged()

@@ -7,9 +7,11 @@ extension CommandContext {
   public func sender(
     for apps: [Configuration.App], tokens: any ProviderTokenStore, within timeout: Duration
   ) throws -> APNsSender {
+    let keys = try KeyRing(apps, clocks: clocks)
+    for warning in keys.warnings { console.diagnose("\(warning)") }
     // Something of the time must be left to say why there was no connection.
-    try sender(
-      keys: KeyRing(apps), tokens: tokens, connectTimeout: min(.seconds(10), timeout * 0.6),
+    return try sender(
+      keys: keys, tokens: tokens, connectTimeout: min(.seconds(10), timeout * 0.6),
       requestTimeout: min(configuration.apns.requestTimeout, timeout))
   }
 

@@ -7,7 +7,9 @@ extension LaneLoop {
     guard let refused = credentials[credential], !held.contains(credential) else { return }
     let stopped = credentials.values.filter { other in
       switch scope {
-      case .key: other.teamID == refused.teamID && other.keyID == refused.keyID
+      case .key:
+        other.teamID == refused.teamID && other.keyID == refused.keyID
+          && other.certificateSHA256 == refused.certificateSHA256
       case .app: other.appID == refused.appID
       }
     }.map(\.id).filter { !held.contains($0) }

@@ -12,6 +12,8 @@ public struct HTTP2Failure: Error, Sendable, CustomStringConvertible {
     case connectTimeout
     /// The peer's certificate was not accepted.
     case tlsVerification
+    /// The peer refused the certificate that we present.
+    case certificateRefused
     /// TLS failed for another reason.
     case tls
     /// The peer does not agree to HTTP/2.

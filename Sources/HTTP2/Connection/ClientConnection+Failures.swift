@@ -19,6 +19,7 @@ extension ClientConnection {
       switch error.code {
       case .verification: .tlsVerification
       case .applicationProtocol: .alpn
+      case .clientCertificate: .certificateRefused
       case .connection: connecting ? .tls : .connectionLost
       case .configuration, .handshake: connecting ? .tls : .connectionLost
       }

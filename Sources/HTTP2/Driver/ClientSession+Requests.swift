@@ -96,7 +96,10 @@ extension ClientSession {
       } else if unsafe slot.pointee.producedBefore >= output.written {
         unsafe refused.append(slot.pointee.request)
       } else {
-        unsafe slot.pointee.request.report(.unanswered(failure), now: now, into: sink)
+        // A peer that refuses our certificate has not looked at a request.
+        let isUnprocessed = failure.kind == .certificateRefused
+        unsafe slot.pointee.request.report(
+          isUnprocessed ? .unsent(failure) : .unanswered(failure), now: now, into: sink)
         unsafe slot.pointee.request.end()
       }
       unsafe slab.release(slot)

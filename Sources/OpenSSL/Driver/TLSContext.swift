@@ -14,11 +14,16 @@ internal import COpenSSL
   let certificateAuthorityFile: String?
   // Configured in the initializer alone; SSL_new then counts references under OpenSSL's own lock.
   nonisolated(unsafe) let raw: OpaquePointer
+  /// Whether a client presents a certificate of its own: the peer's alerts may then be about that.
+  let presentsCertificate: Bool
   private let serverProtocols: ProtocolList?
 
-  /// A context for clients. Throws ``TLSError/Code/configuration`` when the CA file cannot be used.
-  public init(client configuration: TLSClientConfiguration) throws(TLSError) {
+  /// A context for clients. Throws ``TLSError/Code/configuration`` when the CA file or the certificate cannot be used.
+  ///
+  /// - Parameter certificate: presented to a peer that asks for one.
+  public init(client configuration: TLSClientConfiguration, certificate: ClientCertificate? = nil) throws(TLSError) {
     role = .client
+    presentsCertificate = certificate != nil
     certificateAuthorityFile = configuration.certificateAuthorityFile
     serverProtocols = nil
     unsafe raw = try unsafe Self.make(TLS_client_method())
@@ -37,12 +42,27 @@ internal import COpenSSL
     guard unsafe SSL_CTX_set_alpn_protos(raw, protocols.start, UInt32(protocols.count)) == 0 else {
       throw TLSError(.configuration, "ALPN", reason: "a protocol name must have 1 to 255 bytes")
     }
+    if let certificate { try present(certificate) }
+  }
+
+  private func present(_ certificate: ClientCertificate) throws(TLSError) {
+    ERR_clear_error()
+    var isTaken =
+      unsafe SSL_CTX_use_certificate(raw, certificate.leaf.raw) == 1
+      && SSL_CTX_use_PrivateKey(raw, certificate.key.raw) == 1
+    for link in certificate.chain { isTaken = unsafe isTaken && pr_SSL_CTX_add1_chain_cert(raw, link.raw) == 1 }
+    guard isTaken else {
+      throw TLSError(
+        .configuration, certificate.details.subject, reason: TLSError.drainQueue() ?? "no memory",
+        remedy: "a certificate with RSA of 2048 bits or P-256, signed with SHA-256, is needed here")
+    }
   }
 
   /// A context for servers. Throws ``TLSError/Code/configuration`` when a file cannot be used or the key does not
   /// belong to the certificate.
   public init(server configuration: TLSServerConfiguration) throws(TLSError) {
     role = .server
+    presentsCertificate = false
     certificateAuthorityFile = nil
     let protocols = configuration.applicationProtocols.isEmpty ? nil : ProtocolList(configuration.applicationProtocols)
     serverProtocols = protocols
@@ -60,7 +80,13 @@ internal import COpenSSL
     else {
       throw TLSError.file(configuration.privateKeyFile, expected: "a PEM file with the private key of that certificate")
     }
-    if configuration.requestsClientCertificate {
+    if let file = configuration.clientAuthorityFile {
+      ERR_clear_error()
+      guard unsafe SSL_CTX_load_verify_file(raw, file) == 1 else {
+        throw TLSError.file(file, expected: "a PEM file with the CA certificates of clients")
+      }
+      unsafe SSL_CTX_set_verify(raw, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+    } else if configuration.requestsClientCertificate {
       // Any certificate is accepted: asking is the point, not trusting.
       unsafe SSL_CTX_set_verify(raw, SSL_VERIFY_PEER) { _, _ in 1 }
     }

@@ -149,11 +149,22 @@ extension TLSStream {
     }
   }
 
+  /// A peer's alerts about the certificate of a client (RFC 8446 section 6.2): the alert's number and 1000.
+  private static let certificateAlerts: Set<Int32> = [
+    SSL_R_SSLV3_ALERT_BAD_CERTIFICATE, SSL_R_SSLV3_ALERT_UNSUPPORTED_CERTIFICATE, SSL_R_SSLV3_ALERT_CERTIFICATE_REVOKED,
+    SSL_R_SSLV3_ALERT_CERTIFICATE_EXPIRED, SSL_R_SSLV3_ALERT_CERTIFICATE_UNKNOWN, SSL_R_TLSV1_ALERT_UNKNOWN_CA,
+    SSL_R_TLSV1_ALERT_ACCESS_DENIED, SSL_R_TLSV13_ALERT_CERTIFICATE_REQUIRED,
+  ]
+
   private func libraryFailure(handshaking: Bool) -> TLSProgress {
     let code = ERR_peek_error()
     let isTLS = code >> 23 & 0xff == UInt(ERR_LIB_SSL)
     let reason = isTLS ? Int32(truncatingIfNeeded: code & 0x7fffff) : 0
     let text = TLSError.drainQueue()
+    // In TLS 1.3 the peer judges our certificate when the handshake is over for us.
+    if isTLS, context.presentsCertificate, Self.certificateAlerts.contains(reason) {
+      return refuse(TLSError(.clientCertificate, peer, reason: text ?? ""))
+    }
     if !handshaking {
       // A peer that closes without a farewell is common, and HTTP/2 knows its own end.
       if text == nil || reason == SSL_R_UNEXPECTED_EOF_WHILE_READING { return end() }

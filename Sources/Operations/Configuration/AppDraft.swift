@@ -5,6 +5,13 @@ enum AppField: String, CaseIterable {
   case teamID = "team_id"
   case keyID = "key_id"
   case keyFile = "key_file"
+  case certificateFile = "certificate_file"
+  case certificatePasswordVariable = "certificate_password_variable"
+
+  /// The fields of a key.
+  static let ofKey: [AppField] = [.teamID, .keyID, .keyFile]
+  /// The fields of a certificate.
+  static let ofCertificate: [AppField] = [.certificateFile, .certificatePasswordVariable]
 
   /// The option that gives it on a command line.
   var flag: String {
@@ -14,6 +21,8 @@ enum AppField: String, CaseIterable {
     case .teamID: "team-id"
     case .keyID: "key-id"
     case .keyFile: "key"
+    case .certificateFile: "certificate"
+    case .certificatePasswordVariable: "certificate-password-variable"
     }
   }
 }
@@ -57,12 +66,57 @@ struct AppDraft {
   ) -> Configuration.App? {
     let topic = checked(.topic, &findings, AppRules.topic)
     let environment = fields[.environment] == nil ? .production : checked(.environment, &findings, AppRules.environment)
+    let credential =
+      AppField.ofCertificate.contains { fields[$0] != nil || faulty.contains($0) }
+      ? certificate(variables, usesKeys: usesKeys, &findings) : key(variables, usesKeys: usesKeys, &findings)
+    guard faulty.isEmpty, let topic, let environment, let credential else { return nil }
+    return Configuration.App(topic: topic, environment: environment, credential: credential)
+  }
+
+  private func key(
+    _ variables: ProcessEnvironment, usesKeys: Bool, _ findings: inout [ConfigurationFinding]
+  ) -> Configuration.Credential? {
     let teamID = checked(.teamID, &findings, AppRules.identifier)
     let keyID = checked(.keyID, &findings, AppRules.identifier)
     let key = usesKeys ? keyLocation(keyID, variables, &findings) : nil
-    guard faulty.isEmpty, let topic, let environment, let teamID, let keyID, key != nil || !usesKeys else { return nil }
+    guard let teamID, let keyID, key != nil || !usesKeys else { return nil }
     if let key { warn(teamID: teamID, keyID: keyID, key: key, &findings) }
-    return Configuration.App(topic: topic, environment: environment, teamID: teamID, keyID: keyID, key: key)
+    return .key(teamID: teamID, keyID: keyID, key)
+  }
+
+  private func certificate(
+    _ variables: ProcessEnvironment, usesKeys: Bool, _ findings: inout [ConfigurationFinding]
+  ) -> Configuration.Credential? {
+    if let other = AppField.ofKey.first(where: { fields[$0] != nil }) {
+      let fault = SettingFault(
+        "stands beside a certificate", remedy: "an app has either team_id, key_id and key_file, or certificate_file")
+      add(.error, other, fault, &findings)
+      return nil
+    }
+    guard let file = fields[.certificateFile] else {
+      addMissing(.certificateFile, remedy: "name the PEM or .p12 file", &findings)
+      return nil
+    }
+    let path = Files.resolve(file.text, in: file.folder)
+    guard usesKeys else { return .certificate(path: path, password: nil, variable: nil) }
+    do {
+      try checkReadable(path, seenFrom: file.folder)
+    } catch {
+      add(.error, .certificateFile, error, &findings)
+      return nil
+    }
+    warnIfOpen(path, .certificateFile, &findings)
+    guard let variable = fields[.certificatePasswordVariable]?.text else {
+      return .certificate(path: path, password: nil, variable: nil)
+    }
+    guard let password = variables[variable] else {
+      // What is written there by mistake may be the password itself.
+      let fault = SettingFault(
+        "names no variable that is set", remedy: "set the variable, and write its name here, never the password")
+      add(.error, .certificatePasswordVariable, fault, &findings)
+      return nil
+    }
+    return .certificate(path: path, password: SecretText(password), variable: variable)
   }
 
   private func checked<Value>(
@@ -71,8 +125,8 @@ struct AppDraft {
     guard let given = fields[field] else {
       let needed =
         name.isEmpty
-        ? "give --topic, --team-id, --key-id and --key, or a config file"
-        : "an app needs topic, team_id, key_id and key_file"
+        ? "give --topic, --team-id, --key-id and --key (or --certificate), or a config file"
+        : "an app needs topic, team_id, key_id and key_file, or topic and certificate_file"
       addMissing(field, remedy: needed, &findings)
       return nil
     }
@@ -133,12 +187,16 @@ struct AppDraft {
         add(.warning, .keyID, fault, &findings)
       }
     }
+    warnIfOpen(path, .keyFile, &findings)
+  }
+
+  private func warnIfOpen(_ path: String, _ field: AppField, _ findings: inout [ConfigurationFinding]) {
     // The file was found readable a moment ago; should it be gone by now, loading it says so.
     if let status = try? Files.status(of: path), status.isOpenToOthers {
       let mode = String(status.mode, radix: 8)
       let fault = SettingFault(
         "'\(path)' may be read or changed by others (mode 0\(mode))", remedy: "chmod 600 '\(path)'")
-      add(.warning, .keyFile, fault, &findings)
+      add(.warning, field, fault, &findings)
     }
   }
 

@@ -5,7 +5,7 @@ public struct AppSelection: Sendable {
   /// What was given; the paths as seen from the working directory.
   public init(
     topic: String? = nil, environment: String? = nil, teamID: String? = nil, keyID: String? = nil,
-    keyFile: String? = nil
+    keyFile: String? = nil, certificateFile: String? = nil
   ) {
     given = [:]
     given[.topic] = topic
@@ -13,6 +13,7 @@ public struct AppSelection: Sendable {
     given[.teamID] = teamID
     given[.keyID] = keyID
     given[.keyFile] = keyFile
+    given[.certificateFile] = certificateFile
   }
 
   /// What a command that has these options was given.
@@ -31,7 +32,9 @@ public struct AppSelection: Sendable {
   }
 
   /// Whether anything about a credential is given.
-  fileprivate var saysCredential: Bool { given[.teamID] != nil || given[.keyID] != nil || given[.keyFile] != nil }
+  fileprivate var saysCredential: Bool { saysKey || saysCertificate }
+  fileprivate var saysKey: Bool { AppField.ofKey.contains { given[$0] != nil } }
+  fileprivate var saysCertificate: Bool { AppField.ofCertificate.contains { given[$0] != nil } }
 
   fileprivate var fields: [AppField: AppDraft.Field] {
     var fields: [AppField: AppDraft.Field] = [:]
@@ -61,6 +64,9 @@ extension Configuration {
     if let base, !selection.saysCredential { return SelectedApp(app: base.with(selection.environment), warnings: []) }
     var draft = AppDraft(name: "", source: .standard)
     if let base { draft.fields = base.fields }
+    // Options of one kind of credential displace the other kind of the file.
+    if selection.saysKey { for field in AppField.ofCertificate { draft.fields[field] = nil } }
+    if selection.saysCertificate { for field in AppField.ofKey { draft.fields[field] = nil } }
     let kept = draft.fields[.topic]
     draft.fields.merge(selection.fields) { $1 }
     if let kept { draft.fields[.topic] = kept }
@@ -116,16 +122,21 @@ extension Configuration {
 extension Configuration.App {
   /// The app with another environment, if one is given.
   fileprivate func with(_ environment: Configuration.Environment?) -> Configuration.App {
-    Configuration.App(
-      topic: topic, environment: environment ?? self.environment, teamID: teamID, keyID: keyID, key: key)
+    Configuration.App(topic: topic, environment: environment ?? self.environment, credential: credential)
   }
 
   fileprivate var fields: [AppField: AppDraft.Field] {
     func field(_ text: String) -> AppDraft.Field { AppDraft.Field(text: text, source: .standard) }
-    var fields: [AppField: AppDraft.Field] = [
-      .topic: field(topic), .environment: field(environment.rawValue), .teamID: field(teamID), .keyID: field(keyID),
-    ]
-    if case .file(let path) = key { fields[.keyFile] = field(path) }
+    var fields: [AppField: AppDraft.Field] = [.topic: field(topic), .environment: field(environment.rawValue)]
+    switch credential {
+    case .key(let teamID, let keyID, let location):
+      fields[.teamID] = field(teamID)
+      fields[.keyID] = field(keyID)
+      if case .file(let path) = location { fields[.keyFile] = field(path) }
+    case .certificate(let path, _, let variable):
+      fields[.certificateFile] = field(path)
+      fields[.certificatePasswordVariable] = variable.map(field)
+    }
     return fields
   }
 }

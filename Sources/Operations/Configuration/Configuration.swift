@@ -48,26 +48,42 @@ public struct Configuration: Sendable, Equatable {
     case text(SecretText, variable: String)
   }
 
+  /// What an app authenticates with.
+  public enum Credential: Sendable, Equatable {
+    /// A key that signs provider tokens. Team ID and key ID have ten capital letters and digits each. The location is nil when it
+    /// was not looked for: a command that never signs needs no key.
+    case key(teamID: String, keyID: String, KeyLocation?)
+    /// A certificate with its key, in a PEM or PKCS#12 file that is loaded elsewhere, and the password of the file, if it has one
+    /// and was looked for.
+    case certificate(path: String, password: SecretText?, variable: String?)
+  }
+
   /// An app: a topic with its credential.
   public struct App: Sendable, Equatable {
     /// The bundle id.
     public let topic: String
     /// The environment of devices that do not say.
     public let environment: Environment
-    /// The team ID: ten capital letters and digits.
-    public let teamID: String
-    /// The key ID: ten capital letters and digits.
-    public let keyID: String
-    /// Where its private key is; `nil` when it was not looked for: a command that never signs needs no key.
-    public let key: KeyLocation?
+    /// What it authenticates with.
+    public let credential: Credential
+
+    /// The team ID of its key; nil with a certificate.
+    public var teamID: String? { if case .key(let teamID, _, _) = credential { teamID } else { nil } }
+    /// The key ID of its key; nil with a certificate.
+    public var keyID: String? { if case .key(_, let keyID, _) = credential { keyID } else { nil } }
+    /// Where its private key is; nil with a certificate, and when it was not looked for.
+    public var key: KeyLocation? { if case .key(_, _, let key) = credential { key } else { nil } }
 
     /// An app whose parts keep the rules of the settings.
-    public init(topic: String, environment: Environment, teamID: String, keyID: String, key: KeyLocation?) {
+    public init(topic: String, environment: Environment, credential: Credential) {
       self.topic = topic
       self.environment = environment
-      self.teamID = teamID
-      self.keyID = keyID
-      self.key = key
+      self.credential = credential
+    }
+
+    /// An app with a key.
+    public init(topic: String, environment: Environment, teamID: String, keyID: String, key: KeyLocation?) {
+      self.init(topic: topic, environment: environment, credential: .key(teamID: teamID, keyID: keyID, key))
     }
   }
 

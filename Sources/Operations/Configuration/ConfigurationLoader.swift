@@ -115,7 +115,7 @@ public struct ConfigurationLoader: Sendable {
   /// Variables that look like ours and do nothing.
   private func checkVariables(_ draft: inout ConfigurationDraft) {
     let known = Settings.all.compactMap(\.variable) + [Settings.fileVariable]
-    let keyIDs = draft.configuration.apps.map(\.keyID)
+    let keyIDs = draft.configuration.apps.compactMap(\.keyID)
     for name in variables.variables.keys.sorted() where name.hasPrefix("PUSHRELAY_") && !known.contains(name) {
       let place = "environment \(name)"
       if name == Settings.apiKeyVariable {

@@ -72,14 +72,18 @@ public struct EffectiveSettings: Sendable {
 extension Configuration.App {
   /// The fields with the words of the file; a key in the environment is named by its variable.
   fileprivate var shownFields: [(String, String)] {
-    var fields = [
-      (AppField.topic.rawValue, topic), (AppField.environment.rawValue, environment.rawValue),
-      (AppField.teamID.rawValue, teamID), (AppField.keyID.rawValue, keyID),
-    ]
-    switch key {
-    case .file(let path): fields.append((AppField.keyFile.rawValue, path))
-    case .text(let secret, let variable): fields.append(("key", "\(secret) (\(variable))"))
-    case nil: break
+    var fields = [(AppField.topic, topic), (.environment, environment.rawValue)].map { ($0.rawValue, $1) }
+    switch credential {
+    case .key(let teamID, let keyID, let location):
+      fields += [(AppField.teamID.rawValue, teamID), (AppField.keyID.rawValue, keyID)]
+      switch location {
+      case .file(let path): fields.append((AppField.keyFile.rawValue, path))
+      case .text(let secret, let variable): fields.append(("key", "\(secret) (\(variable))"))
+      case nil: break
+      }
+    case .certificate(let path, _, let variable):
+      fields.append((AppField.certificateFile.rawValue, path))
+      if let variable { fields.append((AppField.certificatePasswordVariable.rawValue, variable)) }
     }
     return fields
   }

@@ -110,19 +110,25 @@ public struct DeviceQuery: Sendable, Equatable {
   public init() {}
 }
 
-/// An app and environment that this process has a credential for.
+/// An app and environment that this process has a credential for. One that names neither key nor certificate makes the app
+/// known and leaves what the store knows of its credential.
 public struct AppBinding: Sendable, Equatable {
   /// The topic with its suffix.
   public var topic: String
   /// The environment.
   public var environment: Environment
-  /// The team that signs.
-  public var teamID: String
-  /// The key that signs.
-  public var keyID: String
+  /// The team that signs; nil with a certificate.
+  public var teamID: String?
+  /// The key that signs; nil with a certificate.
+  public var keyID: String?
+  /// SHA-256 of the certificate that is presented instead of a signature; nil with a key.
+  public var certificateSHA256: [UInt8]?
 
   /// A binding by its parts.
-  public init(topic: String, environment: Environment, teamID: String, keyID: String) {
+  public init(
+    topic: String, environment: Environment, teamID: String?, keyID: String?, certificateSHA256: [UInt8]? = nil
+  ) {
+    self.certificateSHA256 = certificateSHA256
     self.topic = topic
     self.environment = environment
     self.teamID = teamID
@@ -144,6 +150,8 @@ public struct Credential: Sendable, Equatable {
   public var teamID: String?
   /// The key that signs; nil when no process has said so yet.
   public var keyID: String?
+  /// SHA-256 of the certificate that is presented in place of a key's signature.
+  public var certificateSHA256: [UInt8]?
   /// Since when nothing of it is claimed; nil = it is served.
   public var heldSince: UnixMilliseconds?
   /// Why it is held: APNs' reason, `operator`, or `NoSigner`.
@@ -152,8 +160,9 @@ public struct Credential: Sendable, Equatable {
   /// A credential by its values.
   public init(
     id: CredentialID, appID: AppID, topic: String, environment: Environment, teamID: String?, keyID: String?,
-    heldSince: UnixMilliseconds?, heldReason: String?
+    certificateSHA256: [UInt8]? = nil, heldSince: UnixMilliseconds?, heldReason: String?
   ) {
+    self.certificateSHA256 = certificateSHA256
     self.id = id
     self.appID = appID
     self.topic = topic

@@ -67,15 +67,17 @@ extension Transaction {
     let credential = try credentialID(of: try knownAppID(of: app.topic), app.environment)
     try run(
       """
-      UPDATE credential SET team_id=?2, key_id=?3
-      WHERE credential_id=?1 AND (team_id IS NOT ?2 OR key_id IS NOT ?3)
-      """, credential, app.teamID, app.keyID)
+      UPDATE credential SET team_id=?2, key_id=?3, certificate_sha256=?4
+      WHERE credential_id=?1 AND (team_id IS NOT ?2 OR key_id IS NOT ?3 OR certificate_sha256 IS NOT ?4)
+        AND (?2 IS NOT NULL OR ?4 IS NOT NULL)
+      """, credential, app.teamID, app.keyID, app.certificateSHA256)
   }
 
   fileprivate func credentials(ofTopics topics: Set<String>?) throws(StoreError) -> [Credential] {
     let all = try all(
       """
-      SELECT c.credential_id, c.app_id, a.topic, c.environment, c.team_id, c.key_id, c.held_since, c.held_reason
+      SELECT c.credential_id, c.app_id, a.topic, c.environment, c.team_id, c.key_id, c.held_since, c.held_reason,
+        c.certificate_sha256
       FROM credential c JOIN app a ON a.app_id=c.app_id ORDER BY c.credential_id
       """
     ) { (row) throws(StoreError) in
@@ -85,6 +87,7 @@ extension Transaction {
       return Credential(
         id: CredentialID(row.integer(0)), appID: AppID(row.integer(1)), topic: row.text(2), environment: environment,
         teamID: row.optional(4, Row.text), keyID: row.optional(5, Row.text),
+        certificateSHA256: row.optional(8, Row.bytes),
         heldSince: row.optional(6, Row.integer).map { .init($0) }, heldReason: row.optional(7, Row.text))
     }
     guard let topics else { return all }

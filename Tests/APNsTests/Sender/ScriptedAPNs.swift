@@ -41,13 +41,16 @@ final class ScriptedAPNs: Sendable {
   private let requests: Watched<[Request]>
   private let directory: TemporaryDirectory
 
-  init(streams: UInt32 = 1000, _ script: @escaping Script = { _ in .accepted }) async throws {
+  init(streams: UInt32 = 1000, clientAuthority: String? = nil, _ script: @escaping Script = { _ in .accepted })
+    async throws
+  {
     let directory = try TemporaryDirectory()
     let tls = TLSDirectory(path: directory.path)
     try tls.prepare(names: [], now: SystemClocks().wallTime())
-    let context = try TLSContext(
-      server: TLSServerConfiguration(
-        certificateFile: tls.certificateFile, privateKeyFile: tls.privateKeyFile))
+    var configuration = TLSServerConfiguration(
+      certificateFile: tls.certificateFile, privateKeyFile: tls.privateKeyFile)
+    configuration.clientAuthorityFile = clientAuthority
+    let context = try TLSContext(server: configuration)
     let requests = Watched<[Request]>([])
     let thread = try LoopThread(name: "scripted-apns") { _ in }
     self.thread = thread

@@ -185,8 +185,8 @@ final class ConfigurationTests {
           + "the nearest is 'warning'",
         "pushrelay.json:7: error: retention must be an object, not an array",
         "pushrelay.json:8: error: apps[0].topik is unknown; the nearest known name is 'topic'",
-        "pushrelay.json:8: error: apps[0].team_id is missing; an app needs topic, team_id, key_id and key_file",
-        "pushrelay.json:8: error: apps[0].key_id is missing; an app needs topic, team_id, key_id and key_file",
+        "pushrelay.json:8: error: apps[0].team_id is missing; an app needs topic, team_id, key_id and key_file, or topic and certificate_file",
+        "pushrelay.json:8: error: apps[0].key_id is missing; an app needs topic, team_id, key_id and key_file, or topic and certificate_file",
         "pushrelay.json:8: error: apps[0].key_file is missing; name the .p8 file, or set PUSHRELAY_KEY_<KEYID> to its text",
         "pushrelay.json:8: error: apps[1] must be an object, not a number",
       ])
