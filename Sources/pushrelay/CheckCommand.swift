@@ -1,3 +1,4 @@
+import APNs
 import Composition
 import JSON
 import Operations
@@ -85,10 +86,11 @@ enum CheckCommand {
       let held = try await store.credentials().filter { $0.heldSince != nil }
       await store.close()
       return held.map { credential in
-        ConfigurationFinding(
+        let advice = credential.heldReason.flatMap(ReasonTable.id).flatMap(ReasonTable.remedy) ?? ""
+        return ConfigurationFinding(
           .warning, place: "\(credential.topic) (\(credential.environment.name))",
           "the app is paused since \(credential.heldSince.map(RFC3339.format) ?? ""): \(credential.heldReason ?? "")",
-          remedy: "when the reason is mended, run pushrelay app resume --topic \(credential.topic)")
+          remedy: advice + (advice.isEmpty ? "" : " ") + "Then run pushrelay app resume --topic \(credential.topic)")
       }
     } catch {
       return [
