@@ -22,13 +22,18 @@ actor LaneLoop {
   var credentials: [CredentialID: Credential] = [:]
   /// Credentials nothing is sent for: held in the store, or refused just now.
   var held: Set<CredentialID> = []
+  /// Credentials of which APNs has answered a push without refusing the credential. Until then, and again after each hold, one push is
+  /// sent alone: a key that is wrong costs one request, not all that waits.
+  var proved: Set<CredentialID> = []
+  /// Devices with the sender, by credential.
+  var inFlightOf: [CredentialID: Int] = [:]
   /// Credentials whose hold is not written yet, with the reason.
   var unwrittenHolds: [CredentialID: String] = [:]
   /// No batch of the credential is handed out before this.
   var gates: [CredentialID: MonotonicTime] = [:]
   var fuses: [CredentialID: RetirementFuse] = [:]
-  /// When a failure of a credential may be said again.
-  var failuresSaid: [String: MonotonicTime] = [:]
+  /// When a failure of a credential is said again, and how many devices it has met since it was.
+  var failuresSaid: [String: (again: MonotonicTime, unsaid: Int)] = [:]
   var retirements: [Retirement] = []
   /// Retirements of flushes whose commit failed.
   var unwrittenRetirements: [Retirement] = []
@@ -89,6 +94,7 @@ actor LaneLoop {
     let nowHeld = Set(current.filter { $0.heldSince != nil }.map(\.id)).union(unwrittenHolds.keys)
     if nowHeld != held {
       held = nowHeld
+      proved.subtract(nowHeld)
       inbox.wake()
     }
   }

@@ -39,6 +39,8 @@ public struct WorkerConfiguration: Sendable {
   public var urgentLease = Duration.seconds(3)
   /// The most devices with the sender, per loop (lane 0, lanes 1-2): two batches.
   public var capacity = 2000
+  /// Whether the first push for a credential, also after each hold, is sent alone.
+  public var probesCredentials = true
   /// The time between two flushes.
   public var flushInterval = Duration.milliseconds(20)
   /// Devices of one step of a walk, and so of one batch.

@@ -9,20 +9,22 @@ struct WorkerBench {
   let store: FaultyStore
   let sender: ScriptedSender
   let clocks: DrivenClocks
+  /// Whether the first push for a credential goes alone; most tests are about what follows.
+  var probes = false
   let events = Lock<[WorkerEvent]>([])
 
   static let topic = "com.example.dashboard"
 
   /// Runs `body` beside a worker; the worker is stopped afterwards.
   static func run(
-    _ sender: ScriptedSender = ScriptedSender(), owner: Int64 = 1,
+    _ sender: ScriptedSender = ScriptedSender(), owner: Int64 = 1, probes: Bool = false,
     _ body: @escaping @Sendable (WorkerBench) async throws -> Void
   ) async throws {
     try await withTemporaryDirectory { directory in
       let clocks = DrivenClocks()
       let bench = WorkerBench(
         store: FaultyStore(try await SQLiteStore.open(directory.path(of: "relay.db"), clocks: clocks)), sender: sender,
-        clocks: clocks)
+        clocks: clocks, probes: probes)
       _ = try await bench.store.bind(
         Environment.allCases.map {
           AppBinding(topic: topic, environment: $0, teamID: "ABCDE12345", keyID: "KEY1234567")
@@ -35,8 +37,10 @@ struct WorkerBench {
   /// Runs a worker while `body` runs.
   func whileWorking(owner: Int64, _ body: @escaping @Sendable () async throws -> Void) async throws {
     let events = events
+    var configuration = WorkerConfiguration(owner: owner)
+    configuration.probesCredentials = probes
     let worker = Worker(
-      store: store, sender: sender, clocks: clocks, configuration: WorkerConfiguration(owner: owner),
+      store: store, sender: sender, clocks: clocks, configuration: configuration,
       events: { event in events.withLock { $0.append(event) } })
     try await withThrowingTaskGroup(of: Void.self) { group in
       group.addTask { await worker.run() }

@@ -254,6 +254,28 @@ struct WorkerFaultTests {
     }
   }
 
+  @Test("a key that is refused costs one push, at the start and after each resume; accepted, it opens the way for all")
+  func probe() async throws {
+    let sender = ScriptedSender { _ in .held(.key, .known(ReasonID(29))) }
+    try await WorkerBench.run(sender, probes: true) { bench in
+      let tokens = try await bench.register(50)
+      let id = try await bench.publish(Target(tokens: tokens))
+      for refused in 1...3 {
+        try await bench.until("it is held") { try await bench.store.status(id)?.state == .held }
+        #expect(sender.sent.count == refused)
+        if refused == 3 { sender.script { _ in .accepted } }
+        try await bench.store.resume(bench.store.credentials().map(\.id))
+        try await bench.until("the next one was sent") { sender.sent.count > refused }
+      }
+
+      let status = try await bench.final(id)
+
+      #expect(status.counts.accepted == 50)
+      #expect(sender.sent.count == 53)
+      #expect(try await bench.receipts(id).allSatisfy { $0.attempts == 1 })
+    }
+  }
+
   @Test("the inbox returns at its deadline, however the two ways of waking meet")
   func inboxDeadline() async throws {
     struct InstantClocks: Clocks {

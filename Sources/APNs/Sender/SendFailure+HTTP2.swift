@@ -86,7 +86,7 @@ extension SendFailure {
       case .withdrawn:
         SendFailure(
           kind: .notSent, message: "the push was withdrawn before it was sent",
-          remedy: "It is offered again when its credential is in order")
+          remedy: "Mend the credential; what is in the queue is then offered again")
       case .closing:
         SendFailure(
           kind: .notSent, message: "the sender is closing", remedy: "It is sent by the next worker")

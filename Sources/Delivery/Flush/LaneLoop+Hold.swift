@@ -14,6 +14,7 @@ extension LaneLoop {
       }
     }.map(\.id).filter { !held.contains($0) }
     held.formUnion(stopped)
+    proved.subtract(stopped)
     let text = sender.text(of: reason)
     for id in stopped { unwrittenHolds[id] = text }
     let known = stopped.compactMap { credentials[$0] }.sorted { $0.id.rawValue < $1.id.rawValue }

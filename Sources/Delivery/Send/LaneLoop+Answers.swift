@@ -30,6 +30,8 @@ extension LaneLoop {
     batch.answersLeft -= 1
     if batch.answersLeft == 0 { batches[batch.id] = nil }
     inFlight -= 1
+    inFlightOf[batch.credential, default: 1] -= 1
+    prove(batch.credential, by: answer)
     let run = batch.run
     run.progress.inFlight -= 1
     if run.isLost { return }
@@ -55,6 +57,15 @@ extension LaneLoop {
     case .unsent(let failure, let retryAt):
       closeGate(batch.credential, until: retryAt, failure)
       run.wait(position, batch.credential, index, of: batch.devices)
+    }
+  }
+
+  /// An answer that does not refuse the credential proves it; one that does takes that back.
+  private func prove(_ credential: CredentialID, by answer: PushAnswer) {
+    if case .held = answer.verdict {
+      proved.remove(credential)
+    } else if answer.status != 0 {
+      proved.insert(credential)
     }
   }
 
@@ -123,11 +134,15 @@ extension LaneLoop {
   private func noteFailure(_ credential: CredentialID, _ reason: PushReason, _ devices: Int) {
     let now = clocks.monotonicTime()
     let text = sender.text(of: reason)
-    guard let known = credentials[credential], (failuresSaid["\(credential.rawValue) \(text)"] ?? now) <= now
-    else { return }
+    let key = "\(credential.rawValue) \(text)"
+    if let last = failuresSaid[key], last.again > now {
+      failuresSaid[key] = (last.again, last.unsaid + devices)
+      return
+    }
+    guard let known = credentials[credential] else { return }
+    tell(.failing(known, reason: text, devices: devices + (failuresSaid[key]?.unsaid ?? 0)))
     if failuresSaid.count >= Self.learnedReasons { failuresSaid = [:] }
-    failuresSaid["\(credential.rawValue) \(text)"] = now + .seconds(10)
-    tell(.failing(known, reason: text, devices: devices))
+    failuresSaid[key] = (now + .seconds(10), 0)
   }
 
   private func closeGate(_ credential: CredentialID, until: MonotonicTime, _ failure: SendFailure) {

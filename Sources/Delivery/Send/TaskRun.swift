@@ -80,6 +80,29 @@ final class TaskRun {
     waiting[place].positions.append(position)
   }
 
+  /// Takes up to `count` devices of a credential out of those that wait; nil when there is none, or none is allowed.
+  func take(_ credential: CredentialID, atMost count: Int) -> Waiting? {
+    guard count > 0, let place = waiting.firstIndex(where: { $0.credential == credential }) else { return nil }
+    let group = waiting[place]
+    if group.devices.count <= count {
+      waiting.remove(at: place)
+      return group
+    }
+    var taken = Waiting(credential: credential)
+    var rest = Waiting(credential: credential)
+    for index in 0..<group.devices.count {
+      if index < count {
+        taken.devices.append(index, of: group.devices)
+        taken.positions.append(group.positions[index])
+      } else {
+        rest.devices.append(index, of: group.devices)
+        rest.positions.append(group.positions[index])
+      }
+    }
+    waiting[place] = rest
+    return taken
+  }
+
   /// Settles everything that waits, alike.
   func settleWaiting(where condition: (CredentialID) -> Bool, _ settlement: TaskProgress.Settlement) {
     for group in waiting where condition(group.credential) {

@@ -75,19 +75,31 @@ extension LaneLoop {
 
   /// Hands waiting devices to the sender, while there is room and the way is open.
   private func hand(_ run: TaskRun, at now: MonotonicTime) {
-    for group in run.waiting where inFlight < configuration.capacity {
-      guard !isGated(group.credential, at: now), !held.contains(group.credential) else { continue }
-      nextBatch += 2
-      let batch = PushBatch(
-        id: nextBatch, credential: group.credential, lane: run.task.lane, content: run.content, devices: group.devices,
-        notAfter: min(run.leaseEnds, run.deadline))
-      batches[batch.id] = OpenBatch(id: batch.id, run: run, group)
-      run.progress.inFlight += group.devices.count
-      inFlight += group.devices.count
-      run.served += UInt64(group.devices.count)
-      run.waiting.removeAll { $0.credential == group.credential && $0.positions.first == group.positions.first }
-      sender.send(batch)
+    for credential in Set(run.waiting.map(\.credential)) {
+      guard !isGated(credential, at: now), !held.contains(credential) else { continue }
+      while inFlight < configuration.capacity, let group = run.take(credential, atMost: allowance(credential)) {
+        hand(group, of: run)
+      }
     }
+  }
+
+  /// The most devices that may be handed out for a credential now: one alone until APNs has answered for it.
+  private func allowance(_ credential: CredentialID) -> Int {
+    if proved.contains(credential) || !configuration.probesCredentials { return PushBatch.maximumCount }
+    return inFlightOf[credential, default: 0] == 0 ? 1 : 0
+  }
+
+  private func hand(_ group: TaskRun.Waiting, of run: TaskRun) {
+    nextBatch += 2
+    let batch = PushBatch(
+      id: nextBatch, credential: group.credential, lane: run.task.lane, content: run.content, devices: group.devices,
+      notAfter: min(run.leaseEnds, run.deadline))
+    batches[batch.id] = OpenBatch(id: batch.id, run: run, group)
+    run.progress.inFlight += group.devices.count
+    inFlight += group.devices.count
+    inFlightOf[group.credential, default: 0] += group.devices.count
+    run.served += UInt64(group.devices.count)
+    sender.send(batch)
   }
 
   /// A task whose every credential is held goes aside; of a mixed one, the held devices leave as lists. True when the task goes.
