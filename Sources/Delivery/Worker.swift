@@ -17,6 +17,7 @@ public final class Worker: Sendable {
   private let urgent: LaneLoop
   private let other: LaneLoop
   private let careFails = Lock(false)
+  private let lastHeld = Lock<Set<CredentialID>>([])
 
   /// A worker on a store and a sender.
   ///
@@ -114,10 +115,23 @@ public final class Worker: Sendable {
     await attempt { () throws(StoreError) in
       let credentials = try await self.store.credentials()
       self.sender.learn(credentials)
+      self.noteResumed(credentials)
       if everything { try await self.store.signerSeen(credentials.filter(self.sender.canSign).map(\.id)) }
       await self.urgent.update(credentials)
       await self.other.update(credentials)
     }
+  }
+
+  /// Tells what was held at the last look and is served now.
+  private func noteResumed(_ credentials: [Credential]) {
+    let held = Set(credentials.filter { $0.heldSince != nil }.map(\.id))
+    let former = lastHeld.withLock { last in
+      let former = last
+      last = held
+      return former
+    }
+    let resumed = credentials.filter { former.contains($0.id) && !held.contains($0.id) }
+    if !resumed.isEmpty { tell(.resumed(resumed)) }
   }
 
   /// Runs care that is simply done again later when the store fails; a failure that lasts is told once.

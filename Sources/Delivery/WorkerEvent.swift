@@ -9,6 +9,8 @@ public enum WorkerEvent: Sendable, Equatable {
   case settled(lane: Lane, counts: Counts)
   /// A credential was refused: these are held now.
   case held([Credential], reason: String)
+  /// These were held, and are served again.
+  case resumed([Credential])
   /// APNs or the network failed pushes for this reason, which will be tried again; said every ten seconds at most.
   case failing(Credential, reason: String, devices: Int)
   /// Nothing can be sent for a credential until `retryAt`; said once per change.

@@ -130,6 +130,8 @@ struct WorkerTests {
       let id = try await bench.publish(Target(tokens: tokens))
       try await bench.until("it is held") { try await bench.store.status(id)?.state == .held }
       let refused = bench.sender.sent.count
+      let looks = bench.store.calls("credentials")
+      try await bench.until("the worker has looked at it") { bench.store.calls("credentials") > looks + 2 }
 
       sender.script { _ in .accepted }
       try await bench.store.resume(bench.store.credentials().map(\.id))
@@ -140,6 +142,9 @@ struct WorkerTests {
       #expect(try await bench.receipts(id).allSatisfy { $0.attempts == 1 }, "a refusal of the key is no try")
       #expect(
         bench.events.withLock { $0 }.contains { if case .held(_, "reason 29") = $0 { true } else { false } })
+      try await bench.until("the end of the pause is told") {
+        bench.events.withLock { $0 }.contains { if case .resumed = $0 { true } else { false } }
+      }
     }
   }
 

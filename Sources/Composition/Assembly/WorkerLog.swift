@@ -31,6 +31,9 @@ public struct WorkerLog: Sendable {
             "remedy": .string(ReasonTable.id(of: reason).flatMap(ReasonTable.remedy) ?? ""),
           ])
       }
+    case .resumed(let credentials):
+      metrics.add(-Int64(credentials.count), to: .appsPaused)
+      for credential in credentials { log(credential).info("app resumed: its notifications are sent again") }
     case .failing(let credential, let reason, let devices):
       metrics.add(Int64(devices), to: .retriesScheduled)
       log(credential).warning(
