@@ -19,13 +19,17 @@ public func withDeadline<Result: Sendable>(
 }
 
 /// Waits until `condition` holds, by asking every 5 ms: only for what gives no sign of its own, such as a file.
+///
+/// It is asked a hundred times at least: on a busy machine a moment of sleep can last as long as the limit.
 public func eventually(
   within limit: Duration = .seconds(10), _ what: String, _ condition: () async throws -> Bool
 ) async throws {
   let clocks = SystemClocks()
   let deadline = clocks.monotonicTime() + limit
+  var asked = 0
   while try await !condition() {
-    guard clocks.monotonicTime() < deadline else { throw SupportError("\(what): not within \(limit)") }
+    asked += 1
+    guard clocks.monotonicTime() < deadline || asked < 100 else { throw SupportError("\(what): not within \(limit)") }
     try await Task.sleep(for: .milliseconds(5))
   }
 }
