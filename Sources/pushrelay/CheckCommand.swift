@@ -109,9 +109,9 @@ enum CheckCommand {
     let verdict =
       switch (errors, warnings) {
       case (0, 0): "all is well"
-      case (0, _): "nothing is wrong, \(warnings) \(warnings == 1 ? "warning" : "warnings")"
-      case (1, _): "1 thing is wrong; nothing would start"
-      default: "\(errors) things are wrong; nothing would start"
+      case (0, _): "the relay would start; \(warnings) \(warnings == 1 ? "warning" : "warnings")"
+      case (1, _): "1 thing is wrong; the relay would not start"
+      default: "\(errors) things are wrong; the relay would not start"
       }
     let lines = certificates.map { certificate in
       let expiry = RFC3339.format(certificate.expiry)

@@ -52,13 +52,15 @@ struct DirectSend {
       feed.finish()
     }
     while true {
-      while send.openBatches < Self.batchesInFlight, let devices = try await source.next() { send.submit(devices) }
+      while send.openBatches < Self.batchesInFlight, let devices = try await source.next() {
+        try send.submit(devices)
+      }
       if send.openBatches == 0 { break }
       guard let answers = await incoming.next() else {
-        send.giveUp()
+        try send.giveUp()
         break
       }
-      for answer in answers { send.take(answer) }
+      for answer in answers { try send.take(answer) }
     }
     timer.cancel()
     await sender.close(grace: .zero)
@@ -94,13 +96,13 @@ struct OpenSend {
 
   var exitCode: ExitCode { count == 0 ? .rejected : .combining(codes) }
 
-  mutating func submit(_ group: (credential: CredentialID, devices: DeviceWindow)) {
+  mutating func submit(_ group: (credential: CredentialID, devices: DeviceWindow)) throws {
     let id = UInt64(count) + 1
     count += group.devices.count
     let clocks = send.context.clocks
     let life = Duration.milliseconds(content.expiresAt.value - clocks.wallTime().value)
     guard life > .zero else {
-      for index in 0..<group.devices.count { expire((group.credential, group.devices, []), index) }
+      for index in 0..<group.devices.count { try expire((group.credential, group.devices, []), index) }
       return
     }
     batches[id] = (group.credential, group.devices, Set(0..<group.devices.count))
@@ -110,10 +112,10 @@ struct OpenSend {
         notAfter: min(send.deadline, clocks.monotonicTime() + life)))
   }
 
-  mutating func take(_ answer: PushAnswer) {
+  mutating func take(_ answer: PushAnswer) throws {
     guard var batch = batches[answer.batch], batch.open.remove(Int(answer.index)) != nil else { return }
     batches[answer.batch] = batch.open.isEmpty ? nil : batch
-    var line = line(batch, Int(answer.index))
+    var line = try line(batch, Int(answer.index))
     line.status = answer.status == 0 ? nil : Int(answer.status)
     line.latencyMilliseconds = answer.latencyMilliseconds < 0 ? nil : Int(answer.latencyMilliseconds)
     switch answer.verdict {
@@ -122,7 +124,7 @@ struct OpenSend {
     case .held(_, let reason): finish(&line, .rejected, reason, .configuration)
     case .retry(let reason, _): finish(&line, .failed, reason, .temporaryFailure)
     case .unsent where content.expiresAt <= send.context.clocks.wallTime():
-      expire(batch, Int(answer.index))
+      try expire(batch, Int(answer.index))
     case .unsent(let failure, _):
       line.attempts = 0
       say(failure)
@@ -134,17 +136,17 @@ struct OpenSend {
   /// The notification's deadline has passed before the push was sent.
   private mutating func expire(
     _ batch: (credential: CredentialID, devices: DeviceWindow, open: Set<Int>), _ index: Int
-  ) {
-    var line = line(batch, index)
+  ) throws {
+    var line = try line(batch, index)
     line.attempts = 0
     finish(&line, .expired, nil, .rejected)
   }
 
   /// The time is over: what has no answer may have arrived.
-  mutating func giveUp() {
+  mutating func giveUp() throws {
     for batch in batches.values {
       for index in batch.open.sorted() {
-        var line = line((batch.credential, batch.devices, []), index)
+        var line = try line((batch.credential, batch.devices, []), index)
         finish(&line, .failed, .known(.timeout), .temporaryFailure)
       }
     }
@@ -153,8 +155,8 @@ struct OpenSend {
 
   private func line(
     _ batch: (credential: CredentialID, devices: DeviceWindow, open: Set<Int>), _ index: Int
-  ) -> ReceiptLine {
-    ReceiptLine(
+  ) throws -> ReceiptLine {
+    try ReceiptLine(
       notificationID: content.notificationID,
       apnsID: content.headers.apnsID
         ?? APNsID.make(notification: content.notificationID, device: batch.devices.ids[index]),

@@ -33,7 +33,7 @@ enum ReceiptsCommand {
       while let start = after, !console.outputEnded {
         let page = try await store.receipts(
           id, outcome: invocation.value("outcome").flatMap(Outcome.init(name:)), after: start, limit: pageSize)
-        for receipt in page.receipts { printer.print(ReceiptLine(receipt, of: status, apnsID: apnsID)) }
+        for receipt in page.receipts { printer.print(try ReceiptLine(receipt, of: status, apnsID: apnsID)) }
         after = page.next
       }
       return .success
@@ -45,8 +45,8 @@ extension ReceiptLine {
   /// The line of a stored receipt.
   ///
   /// - Parameter apnsID: the apns-id, when the sender of the notification chose it.
-  init(_ receipt: Receipt, of status: NotificationStatus, apnsID: String?) {
-    self.init(
+  init(_ receipt: Receipt, of status: NotificationStatus, apnsID: String?) throws {
+    try self.init(
       notificationID: status.id,
       apnsID: apnsID ?? APNsID.make(notification: status.id, device: receipt.deviceID), topic: status.topic,
       environment: receipt.environment, token: receipt.token, outcome: receipt.outcome,

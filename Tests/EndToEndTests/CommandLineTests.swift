@@ -138,7 +138,7 @@ struct CommandLineTests {
 
     try FileManager.default.setAttributes(
       [.posixPermissions: 0o644], ofItemAtPath: desk.directory.path(of: "AuthKey_KEY1234567.p8"))
-    try await run(0, "nothing is wrong, 1 warning\n")
+    try await run(0, "the relay would start; 1 warning\n")
     try desk.directory.write("no key", to: "AuthKey_KEY1234567.p8")
     try await run(78, "pushrelay.json:4: error: apps[0].key_file names 'AuthKey_KEY1234567.p8'")
     try desk.directory.write("no certificate", to: "ca.pem")

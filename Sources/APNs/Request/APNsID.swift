@@ -1,4 +1,4 @@
-import OpenSSL
+public import OpenSSL
 import PushCore
 
 /// `apns-id` of a push: UUID version 5 (RFC 9562 §5.5), so that a repeat carries the same one and receipts need not store it.
@@ -15,17 +15,18 @@ public enum APNsID {
   ]
 
   /// The id of the push of a notification to a device, in lower case.
-  public static func make(notification: NotificationID, device: DeviceID) -> String {
-    let text = Maker(notification: notification).make(device)
+  public static func make(notification: NotificationID, device: DeviceID) throws(CryptoError) -> String {
+    let text = try Maker(notification: notification).make(device)
     return String(decoding: text.indices.map { text[$0] }, as: UTF8.self)
   }
 
   /// Makes the ids of one notification; used by one thread at a time.
   struct Maker: ~Copyable {
-    private let hasher = SHA1()
+    private let hasher: SHA1
     private var input: InlineArray<32, UInt8>
 
-    init(notification: NotificationID) {
+    init(notification: NotificationID) throws(CryptoError) {
+      hasher = try SHA1()
       input = InlineArray(repeating: 0)
       for index in 0..<16 { input[index] = APNsID.namespace[index] }
       Self.write(notification.rawValue, at: 16, to: &input)

@@ -94,13 +94,20 @@ extension APNsSender {
       // Only a stored row that this version would not have taken has such a header.
       return answer(batch, indexes) { .rejected(.unknown("RequestNotSendable")) }
     }
+    let maker: APNsID.Maker
+    do throws(CryptoError) {
+      maker = try APNsID.Maker(notification: batch.content.notificationID)
+    } catch {
+      let failure = SendFailure(kind: .notSent, message: "no apns-id can be made", remedy: error.description)
+      return answer(batch, failure, after: Self.noKeyWait, indexes: indexes)
+    }
     let sent = SentBatch(push: batch, authorization: authorization, origin: origin, indexes: indexes)
     let now = clocks.monotonicTime()
     let (number, comesBack) = state.withLock { state in
       (state.sent.add(sent), state.comesBack(batch.credential, at: now))
     }
     if comesBack { client.replaceConnections(of: origin) }
-    client.submit(requests(sent, number: number, template))
+    client.submit(requests(sent, number: number, maker, template))
   }
 
   private func template(
@@ -124,7 +131,7 @@ extension APNsSender {
 
   /// One request a device: its token in the path, its apns-id in the field.
   private func requests(
-    _ sent: SentBatch, number: UInt64, _ template: HTTP2RequestTemplate
+    _ sent: SentBatch, number: UInt64, _ maker: borrowing APNsID.Maker, _ template: HTTP2RequestTemplate
   ) -> HTTP2RequestBatch {
     let batch = sent.push
     var requests = HTTP2RequestBatch(
@@ -134,7 +141,6 @@ extension APNsSender {
     requests.reserve(
       requests: sent.count,
       bytesPerRequest: devices.tokenBytes.count / max(1, devices.count) + APNsID.length)
-    let maker = APNsID.Maker(notification: batch.content.notificationID)
     let chosen = batch.content.headers.apnsID.map { Array($0.utf8) }
     let tokens = devices.tokenBytes.span
     for entry in 0..<sent.count {

@@ -1,22 +1,5 @@
 internal import COpenSSL
 
-/// A digest algorithm of OpenSSL, looked up once: looking it up is dearer than a short digest.
-@safe private struct DigestAlgorithm: Sendable {
-  // Immutable once fetched; OpenSSL counts references under its own lock. Never freed: it is needed until the end.
-  nonisolated(unsafe) let raw: OpaquePointer
-
-  init(_ name: String) {
-    guard let fetched = unsafe EVP_MD_fetch(nil, name, nil) else {
-      // Nothing can be signed, named or stored without it; only a broken OpenSSL installation has none.
-      fatalError("OpenSSL provides no \(name); check its providers (openssl list -digest-algorithms)")
-    }
-    unsafe raw = fetched
-  }
-
-  static let sha256 = DigestAlgorithm("SHA256")
-  static let sha1 = DigestAlgorithm("SHA1")
-}
-
 /// SHA-256 (FIPS 180-4).
 public enum SHA256 {
   /// Number of bytes of a digest.
@@ -25,7 +8,7 @@ public enum SHA256 {
   /// The digest of `bytes`.
   public static func digest(_ bytes: [UInt8]) -> [UInt8] {
     var digest = [UInt8](repeating: 0, count: byteCount)
-    let ok = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, DigestAlgorithm.sha256.raw, nil)
+    let ok = unsafe EVP_Digest(bytes, bytes.count, &digest, nil, EVP_sha256(), nil)
     precondition(ok == 1, "OpenSSL failed to compute a SHA-256 digest")
     return digest
   }
@@ -40,9 +23,14 @@ public enum SHA256 {
 
   private let context: OpaquePointer
 
-  /// A hasher with a context of its own.
-  public init() {
-    guard let context = unsafe EVP_MD_CTX_new() else { fatalError("no memory for a SHA-1 context") }
+  /// A hasher with a context of its own; throws when OpenSSL has no memory for it or its providers have no SHA-1.
+  public init() throws(CryptoError) {
+    let context = unsafe EVP_MD_CTX_new()
+    // Looks the algorithm up, which is dearer than a short digest: the context keeps it.
+    guard let context = unsafe context, unsafe EVP_DigestInit_ex(context, EVP_sha1(), nil) == 1 else {
+      unsafe EVP_MD_CTX_free(context)
+      throw .drainingQueue("prepare SHA-1")
+    }
     unsafe self.context = context
   }
 
@@ -54,7 +42,7 @@ public enum SHA256 {
     var output = digest.mutableSpan
     let ok = unsafe bytes.withUnsafeBufferPointer { input in
       unsafe output.withUnsafeMutableBufferPointer { output in
-        unsafe EVP_DigestInit_ex(context, DigestAlgorithm.sha1.raw, nil) == 1
+        unsafe EVP_DigestInit_ex(context, nil, nil) == 1
           && EVP_DigestUpdate(context, input.baseAddress, input.count) == 1
           && EVP_DigestFinal_ex(context, output.baseAddress, nil) == 1
       }

@@ -127,7 +127,8 @@ private struct CommandParser {
     if operands.count < required { throw failure("\(command.operands[operands.count].name) is missing") }
     let takesMore = command.operands.last?.count == .oneOrMore
     if operands.count > command.operands.count, !takesMore {
-      throw failure("surplus argument \(shown(operands[command.operands.count]))")
+      let example = command.operands.isEmpty ? command.examples.first.map { "; for example: \($0)" } : nil
+      throw failure("surplus argument \(shown(operands[command.operands.count]))\(example ?? "")")
     }
   }
 

@@ -14,21 +14,21 @@ struct APNsIDTests {
   ]
 
   @Test("notification and device always give the same UUID of version 5", arguments: vectors)
-  func vector(notification: Int64, device: Int64, expected: String) {
-    let id = APNsID.make(notification: NotificationID(notification), device: DeviceID(device))
+  func vector(notification: Int64, device: Int64, expected: String) throws {
+    let id = try APNsID.make(notification: NotificationID(notification), device: DeviceID(device))
     #expect(id == expected)
     #expect(NotificationLimits.fault(inAPNsID: id) == nil)
   }
 
   @Test("ten thousand devices have ten thousand ids, also from one maker")
-  func distinct() {
-    let maker = APNsID.Maker(notification: NotificationID(7))
+  func distinct() throws {
+    let maker = try APNsID.Maker(notification: NotificationID(7))
     var ids: Set<String> = []
     for device in 0..<10_000 {
       let text = maker.make(DeviceID(Int64(device)))
       ids.insert(String(decoding: text.indices.map { text[$0] }, as: UTF8.self))
     }
     #expect(ids.count == 10_000)
-    #expect(ids.contains(APNsID.make(notification: NotificationID(7), device: DeviceID(9999))))
+    #expect(ids.contains(try APNsID.make(notification: NotificationID(7), device: DeviceID(9999))))
   }
 }

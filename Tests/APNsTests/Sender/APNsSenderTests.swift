@@ -38,7 +38,7 @@ struct APNsSenderTests {
         "apns-push-type": "alert",
         "apns-priority": "5", "apns-expiration": "\(batch.content.expiresAt.seconds)",
         "apns-collapse-id": "chat",
-        "apns-id": APNsID.make(notification: NotificationID(42), device: DeviceID(1)),
+        "apns-id": try APNsID.make(notification: NotificationID(42), device: DeviceID(1)),
       ])
   }
 

@@ -23,7 +23,8 @@ struct CommandParserTests {
             action: { _, _ in .success }),
           .later("export"),
         ]),
-      Command("check", "Checks the configuration.", action: { _, _ in .success }),
+      Command(
+        "check", "Checks the configuration.", examples: ["relay check --json"], action: { _, _ in .success }),
     ])
 
   func invocation(_ arguments: String...) throws -> Invocation {
@@ -102,6 +103,7 @@ struct CommandParserTests {
     #expect(message("device", "add", "--title", "a", "--title", "b").contains("'--title' is given twice"))
     #expect(message("device", "add", "--json=yes").contains("'--json' takes no value"))
     #expect(message("device", "add", "a", "b").contains("surplus argument 'b'"))
+    #expect(message("check", "a").contains("surplus argument 'a'; for example: relay check --json"))
     #expect(
       message("device", "add", "--environment", "prod").contains(
         "takes production, sandbox, not 'prod'; the nearest is 'production'"))
