@@ -8,6 +8,8 @@ struct LedgerEntry: Sendable {
   var providerToken: UInt64?
   /// The apns-id that the request brought; nil when it brought none that is well-formed.
   var messageID: UInt128?
+  /// A GOAWAY had left out the same push: it may come again.
+  var wasLeftOut = false
   /// How many streams its connection had open.
   var openStreams = 0
   /// Nil: answered with 200. Otherwise the word to count it under.
@@ -44,11 +46,17 @@ struct Ledger: Sendable {
     }
     if let word = entry.outcome {
       counts.byReason[word, default: 0] += 1
-      if let id = entry.messageID, acceptedMessages.contains(id) { counts.duplicates += 1 }
+      if let id = entry.messageID, !entry.wasLeftOut, acceptedMessages.contains(id) { counts.duplicates += 1 }
     } else {
       counts.accepted += 1
-      if let id = entry.messageID, !acceptedMessages.insert(id) { counts.duplicates += 1 }
+      if let id = entry.messageID, !acceptedMessages.insert(id), !entry.wasLeftOut { counts.duplicates += 1 }
     }
+  }
+
+  /// Takes back an acceptance that the client is not told of, since a GOAWAY left its stream out.
+  mutating func leftOut() {
+    counts.accepted -= 1
+    counts.byReason["left out", default: 0] += 1
   }
 
   /// Counts a connection.

@@ -41,6 +41,7 @@ struct RetryWatch: Sendable {
   private var messages = CompactSet<UInt128>()
   private var replacements = CompactSet<UInt64>()
   private var waits: [UInt128: UnixMilliseconds] = [:]
+  private var leftOut: Set<UInt128> = []
 
   /// What the client does wrong by sending this push now.
   func violations(of push: PushIdentity, now: UnixMilliseconds) -> [Violation] {
@@ -55,6 +56,14 @@ struct RetryWatch: Sendable {
     if let key = waitKey(of: push), let time = waits[key], now < time { violations.append(.earlyRetry) }
     return violations
   }
+
+  /// Remembers that a GOAWAY left a push out, so that it may come again.
+  mutating func leftOut(_ push: PushIdentity) {
+    if let id = push.messageID { leftOut.insert(id) }
+  }
+
+  /// Whether a GOAWAY left the push out, which makes up for one repeat.
+  mutating func takeLeftOut(_ push: PushIdentity) -> Bool { push.messageID.flatMap { leftOut.remove($0) } != nil }
 
   /// Remembers the answer to a push.
   mutating func answered(

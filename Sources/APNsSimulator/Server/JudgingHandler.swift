@@ -78,6 +78,12 @@ final class JudgingHandler: ServerHandler {
     record(LogEntry(request: request, received: received, verdict: verdict, decision: decision, receivedAt: receivedAt))
   }
 
+  func leftOut(_ received: ServerRequest, reply: ServerReply) {
+    let request = request(received)
+    retries.leftOut(PushIdentity(request, Verdict(unchecked: request)))
+    if reply.outcome == .answer, reply.status == 200 { ledger.withLock { $0.leftOut() } }
+  }
+
   private func request(_ received: ServerRequest) -> PushRequest {
     PushRequest(received, environment: environments[received.listener])
   }
@@ -109,8 +115,8 @@ final class JudgingHandler: ServerHandler {
     let push = PushIdentity(request, verdict)
     let entry = LedgerEntry(
       device: push.device, providerToken: push.providerToken, messageID: push.messageID,
-      openStreams: received.openStreams, outcome: decision.outcomeWord)
-    var violations = retries.violations(of: push, now: now)
+      wasLeftOut: retries.takeLeftOut(push), openStreams: received.openStreams, outcome: decision.outcomeWord)
+    var violations = entry.wasLeftOut ? [] : retries.violations(of: push, now: now)
     if verdict.rejection?.reason == .tooManyProviderTokenUpdates { violations.append(.providerTokenUpdates) }
     if decision.outcome == .answer {
       retries.answered(

@@ -49,6 +49,11 @@ extension NGHTTP2ServerSession {
   /// Whether a stream is taken up in spite of a GOAWAY; what it left out stays without an answer (RFC 9113 section 6.8).
   func takesUp(_ stream: Int32) -> Bool { goAway.map { stream <= $0.lastStream } ?? true }
 
+  /// The requests that have a reply and, being above the last stream, will never be answered.
+  var leftOut: [ServerRequest] {
+    requests.filter { unsafe $0.slot.pointee.state == .replied && !takesUp($0.stream) }
+  }
+
   /// Queues PING.
   func submitPing() {
     append(frame: UInt8(NGHTTP2_PING.rawValue), stream: 0, [UInt8](repeating: Self.plainPing, count: 8))

@@ -49,7 +49,7 @@ extension NGHTTP2ServerSession {
     unsafe context.pointee.openStreams -= 1
     unsafe slot.pointee.isOpen = false
     if unsafe slot == context.pointee.current { unsafe context.pointee.current = nil }
-    if unsafe slot.pointee.state == .waiting {
+    if unsafe slot.pointee.state == .waiting || slot.pointee.state == .replied {
       unsafe slot.pointee.isGone = true
     } else if let request = unsafe slot.pointee.request {
       unsafe recycle(request.takeUnretainedValue())

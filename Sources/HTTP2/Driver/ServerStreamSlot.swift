@@ -6,8 +6,10 @@
   /// Where the stream is in its life.
   enum State {
     case receiving
-    /// Received whole: with the handler, or waiting for its delay to pass.
+    /// Received whole.
     case waiting
+    /// The handler has filled in the reply, and its time has not come.
+    case replied
     /// Nothing but the library's own work is left.
     case answered
   }
@@ -15,7 +17,7 @@
   var request: Unmanaged<ServerRequest>?
   var stream: Int32 = 0
   var state = State.receiving
-  /// The stream was closed while its request was ``State/waiting``.
+  /// The stream was closed while its request was ``State/waiting`` or ``State/replied``.
   var isGone = false
   /// The library knows the stream.
   var isOpen = false

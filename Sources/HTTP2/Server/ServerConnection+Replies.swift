@@ -21,12 +21,15 @@ extension ServerConnection {
   }
 
   private func answer(_ request: ServerRequest, _ session: NGHTTP2ServerSession) {
+    // A request before it in the same read may have brought about a GOAWAY.
+    guard session.takesUp(request.stream) else { return session.submitOutcome(of: request) }
     if request.headerListByteCount > session.headerListLimit {
       request.reply.status = 431
       server.handler.violated(.headerListSize, connection: id)
     } else {
       requestCount += 1
       server.handler.received(request, reply: &request.reply)
+      unsafe request.slot.pointee.state = .replied
     }
     if request.reply.heldUntilRequest > requestCount {
       held.append(request)
@@ -76,6 +79,7 @@ extension ServerConnection {
     case .settings(let settings): session.submit(settings: settings)
     case .goAway(let lastStream, let errorCode, let debugData, let drains):
       session.submitGoAway(lastStream: lastStream, errorCode: errorCode, debugData: debugData, drains: drains)
+      for request in session.leftOut { server.handler.leftOut(request, reply: request.reply) }
     case .reset(let stream, let errorCode): session.submitReset(stream: stream, errorCode: errorCode)
     case .ping: session.submitPing()
     case .close: finish()

@@ -43,6 +43,8 @@ public protocol ServerHandler: AnyObject {
   func connectionClosed(_ connection: UInt64)
   /// A request has been received whole: fill in the reply.
   func received(_ request: ServerRequest, reply: inout ServerReply)
+  /// A GOAWAY leaves out a request of ``received(_:reply:)`` before its answer: to the client it was not processed.
+  func leftOut(_ request: ServerRequest, reply: ServerReply)
   /// The fields of a request are there, its body is not yet: whether ``received(_:reply:)`` shall have it now. Asked only
   /// with ``ServerConfiguration/answersEarly``.
   func answersEarly(_ request: ServerRequest) -> Bool
@@ -53,6 +55,8 @@ public protocol ServerHandler: AnyObject {
 extension ServerHandler {
   /// Treats every connection alike.
   public func greeting(for connection: UInt64, listener: Int) -> ServerGreeting { ServerGreeting() }
+  /// Does not matter.
+  public func leftOut(_ request: ServerRequest, reply: ServerReply) {}
   /// Waits for the body.
   public func answersEarly(_ request: ServerRequest) -> Bool { false }
 }

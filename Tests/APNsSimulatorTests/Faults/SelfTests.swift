@@ -262,6 +262,37 @@ struct SelfTests {
     #expect(simulator.summary.violations.isEmpty)
   }
 
+  @Test(
+    "what a GOAWAY leaves out may come again: read together with its cause, or its answer still due",
+    .timeLimit(.minutes(1)), arguments: [("0s", 3), ("60s", 2)])
+  func leftOut(delay: String, firstLeftOut: Int) async throws {
+    let simulator = try await LocalSimulator(
+      """
+      {"rules":[{"match":{"request":2},"do":{"delay":"\(delay)"}},
+        {"match":{"request":3},"do":{"goaway":{"last_stream":1,"then":"stay"}}}]}
+      """)
+    let ids = (1...5).map { "123e4567-e89b-12d3-a456-42665544000\($0)" }
+    let first = try simulator.client()
+
+    try await first.push(1, ["apns-id": ids[0]])
+    first.peer.send(RawFrames.settingsAcknowledged)
+    try await first.settle()
+    // One write, so that the server reads them together.
+    first.peer.send(
+      try (2...5).flatMap { number in
+        let stream = 2 * number - 1
+        return try RawFrames.headers(
+          stream: stream, RawClient.fields(["apns-id": ids[number - 1]]), endsStream: false)
+          + RawFrames.data(stream: stream, #"{"aps":{"alert":"a"}}"#)
+      })
+    _ = try await first.peer.frames { $0.contains { $0.type == 7 } }
+    let second = try simulator.client()
+    for number in firstLeftOut...5 { try await second.push(2 * number - 1, ["apns-id": ids[number - 1]]) }
+
+    #expect(simulator.summary.accepted == 5)
+    #expect(simulator.summary.violations.isEmpty)
+  }
+
   @Test("requests that were under way when GOAWAY came are ignored and nobody's fault", .timeLimit(.minutes(1)))
   func raceOfGoAway() async throws {
     let simulator = try await LocalSimulator(Self.leaving)
