@@ -33,7 +33,7 @@ struct RetryWatch: Sendable {
     }
   }
 
-  /// Whether that holds only as long as the provider token is the same.
+  /// Whether that holds only as long as the provider token is the same and nobody has mended the credential.
   static func isAboutCredential(status: Int, reason: String?) -> Bool { status == 403 || reason == "TopicDisallowed" }
 
   private static let rememberedWaits = 65536
@@ -43,14 +43,14 @@ struct RetryWatch: Sendable {
   private var waits: [UInt128: UnixMilliseconds] = [:]
   private var leftOut: Set<UInt128> = []
 
-  /// What the client does wrong by sending this push now.
-  func violations(of push: PushIdentity, now: UnixMilliseconds) -> [Violation] {
+  /// What the client does wrong by sending this push now. That it is accepted shows that its credential has been mended.
+  func violations(of push: PushIdentity, isAccepted: Bool, now: UnixMilliseconds) -> [Violation] {
     var violations: [Violation] = []
-    if keys(of: push, push.messageID).contains(where: { messages.contains($0) })
-      || keys(of: push, push.replacement.map { UInt128($0) }).contains(where: {
-        replacements.contains(UInt64(truncatingIfNeeded: $0))
-      })
-    {
+    let salts = isAccepted ? [0] : [0, push.providerToken ?? 0]
+    if salts.contains(where: { salt in
+      push.messageID.map { messages.contains(Self.salted($0, salt)) } ?? false
+        || push.replacement.map { replacements.contains($0 ^ salt) } ?? false
+    }) {
       violations.append(.finalRetry)
     }
     if let key = waitKey(of: push), let time = waits[key], now < time { violations.append(.earlyRetry) }
@@ -82,12 +82,6 @@ struct RetryWatch: Sendable {
     } else if !waits.isEmpty {
       waits[key] = nil
     }
-  }
-
-  /// A key as it is remembered after most answers, and after one about the credential.
-  private func keys(of push: PushIdentity, _ key: UInt128?) -> [UInt128] {
-    guard let key else { return [] }
-    return [key, Self.salted(key, push.providerToken ?? 0)]
   }
 
   private static func salted(_ key: UInt128, _ salt: UInt64) -> UInt128 { key ^ UInt128(salt) }

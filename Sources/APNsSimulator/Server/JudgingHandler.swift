@@ -116,7 +116,7 @@ final class JudgingHandler: ServerHandler {
     let entry = LedgerEntry(
       device: push.device, providerToken: push.providerToken, messageID: push.messageID,
       wasLeftOut: retries.takeLeftOut(push), openStreams: received.openStreams, outcome: decision.outcomeWord)
-    var violations = entry.wasLeftOut ? [] : retries.violations(of: push, now: now)
+    var violations = entry.wasLeftOut ? [] : retries.violations(of: push, isAccepted: decision.isAccepted, now: now)
     if verdict.rejection?.reason == .tooManyProviderTokenUpdates { violations.append(.providerTokenUpdates) }
     if decision.outcome == .answer {
       retries.answered(

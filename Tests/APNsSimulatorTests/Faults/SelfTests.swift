@@ -37,9 +37,11 @@ struct BrokenSender: Sendable, CustomTestStringConvertible {
   }
 
   /// The same push after an answer that a script gives.
-  static func again(_ name: String, _ violation: Violation, after answer: String) -> BrokenSender {
+  static func again(
+    _ name: String, _ violation: Violation, after answer: String, times: Int = 1
+  ) -> BrokenSender {
     BrokenSender(
-      name: name, notice: .violation(violation), script: #"{"rules":[{"limit":1,"do":{\#(answer)}}]}"#
+      name: name, notice: .violation(violation), script: #"{"rules":[{"limit":\#(times),"do":{\#(answer)}}]}"#
     ) { client, _ in
       let changes = ["apns-id": "123e4567-e89b-12d3-a456-4266554400a0"]
       try await client.push(1, changes)
@@ -190,7 +192,7 @@ struct SelfTests {
 
   static let retries: [BrokenSender] = [
     .again("again after 400", .finalRetry, after: #""reason":"BadDeviceToken""#),
-    .again("again after 403 for the key", .finalRetry, after: #""reason":"InvalidProviderToken""#),
+    .again("again after 403 for the key", .finalRetry, after: #""reason":"InvalidProviderToken""#, times: 2),
     .again("again after 410", .finalRetry, after: #""reason":"Unregistered""#),
     .again("again after 413", .finalRetry, after: #""reason":"PayloadTooLarge""#),
     .again("again before retry-after", .earlyRetry, after: #""reason":"Shutdown","headers":{"retry-after":"60"}"#),
