@@ -31,7 +31,7 @@ enum SimulatorCommand {
         "Devices",
         [
           .value(
-            "device", "TOKEN=STATE", "ok, unregistered, unregistered@MILLISECONDS, bad or other-topic",
+            "device", "TOKEN=STATE", "ok, offline, unregistered, unregistered@MILLISECONDS, bad or other-topic",
             repeatable: true),
           .flag("strict-devices", "refuses device tokens that are not listed"),
         ]),

@@ -97,7 +97,7 @@ struct SimulatorOptions {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, !parts[0].isEmpty, let state = DeviceState(parts[1]) else {
       throw invocation.usageError(
-        "--device must be TOKEN=ok, unregistered, unregistered@MILLISECONDS, bad or other-topic")
+        "--device must be TOKEN=ok, offline, unregistered, unregistered@MILLISECONDS, bad or other-topic")
     }
     return (parts[0], state)
   }

@@ -19,6 +19,7 @@ final class ControlActions {
     do throws(ScriptError) {
       switch (request.method, request.path) {
       case ("GET", "/state"): return ControlAnswer(body: state())
+      case ("GET", "/deliveries"): return ControlAnswer(body: deliveries())
       case ("PUT", "/script"): return count("rules", try replaceScript(request.body))
       case ("POST", "/goaway"): return try goAway(request.body)
       case ("POST", "/settings"): return try settings(request.body)
@@ -58,7 +59,8 @@ final class ControlActions {
 
   private static func unknown(_ path: String) -> ControlAnswer {
     let methods = [
-      "/state": "GET", "/script": "PUT", "/goaway": "POST", "/settings": "POST", "/devices": "POST", "/reset": "POST",
+      "/state": "GET", "/deliveries": "GET", "/script": "PUT", "/goaway": "POST", "/settings": "POST",
+      "/devices": "POST", "/reset": "POST",
     ]
     guard let method = methods[path] else {
       return refusal(404, "there is \(methods.keys.sorted().joined(separator: ", ")) and nothing else")
@@ -95,6 +97,27 @@ final class ControlActions {
       writer.name("rules")
       writer.array { writer in
         for uses in handler.ruleUses { writer.object { $0.member("uses", uses) } }
+      }
+    }
+    return writer.bytes
+  }
+
+  private func deliveries() -> [UInt8] {
+    var writer = JSONWriter()
+    writer.object { writer in
+      writer.name("deliveries")
+      writer.array { writer in
+        for delivery in handler.deliveryLog {
+          writer.object { writer in
+            writer.member("apns_id", delivery.push.messageID)
+            writer.member("apns_unique_id", delivery.push.uniqueID)
+            writer.member("environment", delivery.push.environment.rawValue)
+            writer.member("device_token", delivery.push.deviceToken)
+            writer.member("topic", delivery.push.topic)
+            writer.member("state", delivery.state.rawValue)
+            writer.member("at", RFC3339.format(delivery.at))
+          }
+        }
       }
     }
     return writer.bytes

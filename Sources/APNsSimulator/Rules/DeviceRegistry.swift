@@ -4,6 +4,8 @@ import Operations
 public enum DeviceState: Sendable, Equatable {
   /// Takes pushes.
   case ok
+  /// Takes pushes, which are stored until it is `ok` again.
+  case offline
   /// Gone since a time, or, with nil, since the time of each answer.
   case unregistered(since: UnixMilliseconds?)
   /// Not a token of this environment.
@@ -13,11 +15,12 @@ public enum DeviceState: Sendable, Equatable {
 }
 
 extension DeviceState {
-  /// A state by its words: `ok`, `unregistered`, `unregistered@MILLISECONDS`, `bad` or `other-topic`; nil for any other.
+  /// A state by its words: `ok`, `offline`, `unregistered`, `unregistered@MILLISECONDS`, `bad` or `other-topic`; nil for any other.
   public init?(_ text: String) {
     let prefix = "unregistered@"
     switch text {
     case "ok": self = .ok
+    case "offline": self = .offline
     case "bad": self = .bad
     case "other-topic": self = .otherTopic
     case "unregistered": self = .unregistered(since: nil)
@@ -49,7 +52,7 @@ public struct DeviceRegistry: Sendable {
       throw Rejection(.badDeviceToken)
     }
     switch self[deviceToken] {
-    case .ok: return
+    case .ok, .offline: return
     case .unregistered(let since): throw Rejection(.unregistered, timestamp: since ?? now)
     case .bad: throw Rejection(.badDeviceToken)
     case .otherTopic: throw Rejection(.deviceTokenNotForTopic)

@@ -36,7 +36,7 @@ extension ScriptReader {
   mutating func devices(_ value: JSONValue) -> [(deviceToken: String, state: DeviceState)] {
     members(value, known: value.object?.map(\.name) ?? []).compactMap { member in
       guard let state = member.value.string.flatMap(DeviceState.init) else {
-        mismatch(member.value, "ok, unregistered, unregistered@MILLISECONDS, bad or other-topic")
+        mismatch(member.value, "ok, offline, unregistered, unregistered@MILLISECONDS, bad or other-topic")
         return nil
       }
       return (member.name, state)

@@ -9,6 +9,8 @@ final class JudgingHandler: ServerHandler {
   private var rules: RequestRules
   private var faults: FaultInjector
   private var retries = RetryWatch()
+  /// Kept for those who can ask for it.
+  private var deliveries: DeliveryStore?
   private let checks: Bool
   private let answerDelay: Duration
   private let environments: [Environment]
@@ -24,6 +26,7 @@ final class JudgingHandler: ServerHandler {
     rules = configuration.rules
     faults = FaultInjector(configuration.script)
     checks = configuration.checks
+    deliveries = configuration.control == nil ? nil : DeliveryStore()
     answerDelay = configuration.answerDelay
     environments = configuration.listeners.map(\.environment)
     diagnose = configuration.diagnose
@@ -63,7 +66,7 @@ final class JudgingHandler: ServerHandler {
     let fault = faults.take(request, connection: received.connection)
     if let fault { change(fault.effect) }
     let receivedAt = clocks.wallTime()
-    let now = UnixMilliseconds(receivedAt.value + faults.clockOffset.wholeMilliseconds)
+    let now = virtualTime(receivedAt)
     let verdict = checks ? rules.judge(request, now: now) : Verdict(unchecked: request)
     var decision = Decision(verdict, messageID: verdict.messageID ?? messageIDs.next())
     if request.environment == .development { decision.uniqueID = messageIDs.next() }
@@ -75,6 +78,7 @@ final class JudgingHandler: ServerHandler {
     raiseStreamLimit(received.connection, &decision)
     decision.fill(&reply)
     count(request, received, verdict, decision, at: receivedAt)
+    if decision.isAccepted { deliver(request, verdict, decision, at: now) }
     record(LogEntry(request: request, received: received, verdict: verdict, decision: decision, receivedAt: receivedAt))
   }
 
@@ -82,6 +86,10 @@ final class JudgingHandler: ServerHandler {
     let request = request(received)
     retries.leftOut(PushIdentity(request, Verdict(unchecked: request)))
     if reply.outcome == .answer, reply.status == 200 { ledger.withLock { $0.leftOut() } }
+  }
+
+  private func virtualTime(_ time: UnixMilliseconds) -> UnixMilliseconds {
+    UnixMilliseconds(time.value + faults.clockOffset.wholeMilliseconds)
   }
 
   private func request(_ received: ServerRequest) -> PushRequest {
@@ -128,6 +136,16 @@ final class JudgingHandler: ServerHandler {
     }
   }
 
+  private func deliver(_ request: PushRequest, _ verdict: Verdict, _ decision: Decision, at now: UnixMilliseconds) {
+    guard let deviceToken = verdict.deviceToken?.lowercased(), let topic = request.text("apns-topic"),
+      let messageID = decision.messageID
+    else { return }
+    let push = AcceptedPush(
+      environment: request.environment, deviceToken: deviceToken, topic: topic, messageID: messageID,
+      uniqueID: decision.uniqueID, expiration: request.text("apns-expiration").flatMap { Int64($0) }, acceptedAt: now)
+    deliveries?.accept(push, isOffline: rules.devices[deviceToken] == .offline, now: now)
+  }
+
   private func record(_ entry: LogEntry) {
     guard let log else { return }
     do {
@@ -148,12 +166,19 @@ extension JudgingHandler {
   func replaceScript(_ script: FaultScript) { faults.replace(script) }
 
   /// Sets the fate of a device token.
-  func setDevice(_ deviceToken: String, _ state: DeviceState) { rules.devices[deviceToken] = state }
+  func setDevice(_ deviceToken: String, _ state: DeviceState) {
+    rules.devices[deviceToken] = state
+    if state == .ok { deliveries?.comesOnline(deviceToken.lowercased(), now: virtualTime(clocks.wallTime())) }
+  }
+
+  /// What became of accepted pushes, oldest first.
+  var deliveryLog: [Delivery] { deliveries?.log ?? [] }
 
   /// Counts from zero: in the ledger, in the conditions of the script, and what is known of earlier pushes.
   func reset() {
     ledger.withLock { $0 = Ledger() }
     retries = RetryWatch()
+    deliveries?.reset()
     faults.reset()
   }
 

@@ -78,6 +78,27 @@ struct ControlTests {
     #expect(ends.map { $0.last { $0.type == 7 }?.payload.suffix(1) } == [[0x78], [0x78]])
   }
 
+  @Test("a push for an offline device is stored, and delivered by the clock of the rules", .timeLimit(.minutes(1)))
+  func deliveries() async throws {
+    let simulator = try await simulator(#"{"rules":[{"match":{"request":3},"do":{"clock":"+2h"}}]}"#)
+    let client = try simulator.client()
+    func device(_ number: Int) -> String { String(repeating: "0\(number)", count: 32) }
+    let soon = "\(SystemClocks().wallTime().seconds + 3600)"
+
+    _ = try await simulator.control("POST", "/devices", #"{"\#(device(1))":"offline","\#(device(2))":"offline"}"#)
+    try await client.push(1, [":path": "/3/device/\(device(1))", "apns-expiration": soon])
+    try await client.push(3, [":path": "/3/device/\(device(2))"])
+    // Two hours later, when the provider token is too old.
+    try await client.push(5)
+    _ = try await simulator.control("POST", "/devices", #"{"\#(device(1))":"ok","\#(device(2))":"ok"}"#)
+    let log = try await simulator.control("GET", "/deliveries").body["deliveries"]?.array ?? []
+
+    #expect(log.prefix(2).map { $0["state"]?.string } == ["stored", "stored"])
+    let last = log.dropFirst(2).sorted { $0["device_token"]?.string ?? "" < $1["device_token"]?.string ?? "" }
+    #expect(last.map { $0["state"]?.string } == ["expired", "delivered"])
+    #expect(last.map { $0["device_token"]?.string } == [device(1), device(2)])
+  }
+
   @Test("counters begin again, and devices get another fate", .timeLimit(.minutes(1)))
   func resetAndDevices() async throws {
     let simulator = try await simulator(#"{"rules":[{"match":{"request":1},"do":{"reason":"Shutdown"}}]}"#)
