@@ -21,7 +21,7 @@ extension SendFailure {
           "Check \(settings), and the name server of this machine (getent hosts NAME)")
       case .connect:
         unreachable(
-          "nothing accepts connections there",
+          "no connection can be made there",
           "Check host and port in \(settings): APNs listens on 443 and 2197; a firewall may refuse too"
         )
       case .connectTimeout:

@@ -21,7 +21,7 @@ struct ConnectionLog: Sendable {
       metrics.add(to: .goAwaysReceived)
       log.info(
         "APNs ends the connection", ["http2.error": .string(HTTP2ErrorCode.name(code)), "debug.data": .string(text)])
-    case .draining(let reason): log.debug("connection takes no new streams", ["reason": .string(reason)])
+    case .draining(let reason): log.info("connection takes no new streams", ["reason": .string(reason)])
     case .closed(let failure):
       metrics.add(-1, to: .connectionsOpen)
       if let failure {

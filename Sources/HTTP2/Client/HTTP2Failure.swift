@@ -6,7 +6,7 @@ public struct HTTP2Failure: Error, Sendable, CustomStringConvertible {
   public enum Kind: Sendable, Hashable {
     /// The origin's host name has no address, or the name server is silent.
     case nameResolution
-    /// TCP was refused or the network is unreachable.
+    /// TCP was refused or reset, or the network is unreachable.
     case connect
     /// TCP or TLS was not established in time.
     case connectTimeout
@@ -18,7 +18,7 @@ public struct HTTP2Failure: Error, Sendable, CustomStringConvertible {
     case tls
     /// The peer does not agree to HTTP/2.
     case alpn
-    /// The proxy's name has no address, or nothing accepts connections there.
+    /// The proxy's name has no address, or no connection can be made there.
     case proxyUnreachable
     /// The proxy accepted TCP and did not answer in time.
     case proxyTimeout

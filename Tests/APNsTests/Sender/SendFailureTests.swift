@@ -35,7 +35,7 @@ struct SendFailureTests {
     let failure = try await failure(try TestSender(port: port, authorityFile: nil))
     #expect(failure.kind == .unreachable)
     #expect(
-      failure.message.hasPrefix("APNs at localhost:\(port): nothing accepts connections there"))
+      failure.message.hasPrefix("APNs at localhost:\(port): no connection can be made there"))
     #expect(failure.remedy.contains("443 and 2197") && failure.remedy.contains("--host"))
   }
 
