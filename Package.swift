@@ -75,6 +75,9 @@ let package = Package(
     .executableTarget(
       name: "http2-bench", dependencies: ["HTTP2", "OpenSSL", "Operations", "CLinux"], path: "Tests/HTTP2Bench",
       swiftSettings: tests),
+    .executableTarget(
+      name: "queue-bench", dependencies: ["Composition", "PushCore", "JSON", "Operations", "CLinux"],
+      path: "Tests/QueueBench", swiftSettings: tests),
     suite("PushCoreTests", ["PushCore", "Support"]),
     suite("APNsTests", ["APNs", "APNsSimulator", "Support"]),
     suite("StoreSQLiteTests", ["StoreSQLite", "PushCore", "Operations", "Support"]),
