@@ -84,11 +84,11 @@ struct DecisionTests {
   func pages() {
     let ids = [3, 5, 8, 13].map { DeviceID($0) }
 
-    #expect(WalkReader.next(2, of: ids, after: DeviceID(3), through: DeviceID(100)).ids == [DeviceID(5), DeviceID(8)])
-    #expect(WalkReader.next(2, of: ids, after: DeviceID(3), through: DeviceID(100)).isFull)
-    #expect(!WalkReader.next(2, of: ids, after: DeviceID(5), through: DeviceID(100)).isFull)
-    #expect(!WalkReader.next(2, of: ids, after: DeviceID(0), through: DeviceID(5)).isFull)
-    #expect(WalkReader.next(2, of: ids, after: DeviceID(13), through: DeviceID(100)).ids.isEmpty)
+    #expect(WalkStep.next(2, of: ids, after: DeviceID(3), through: DeviceID(100)).ids == [DeviceID(5), DeviceID(8)])
+    #expect(WalkStep.next(2, of: ids, after: DeviceID(3), through: DeviceID(100)).isFull)
+    #expect(!WalkStep.next(2, of: ids, after: DeviceID(5), through: DeviceID(100)).isFull)
+    #expect(!WalkStep.next(2, of: ids, after: DeviceID(0), through: DeviceID(5)).isFull)
+    #expect(WalkStep.next(2, of: ids, after: DeviceID(13), through: DeviceID(100)).ids.isEmpty)
   }
 
   @Test("a lane is asked when woken or polled, without a window every five seconds and while answers are full")

@@ -15,7 +15,12 @@ final class FaultyStore: Store {
   private let faults = Lock<[String: Fault]>([:])
   private let counts = Lock<[String: Int]>([:])
 
+  private let unreadable = Lock<Set<NotificationID>>([])
+
   init(_ store: any Store) { self.store = store }
+
+  /// Makes the row of a notification one that cannot be read.
+  func damage(_ id: NotificationID) { unreadable.withLock { _ = $0.insert(id) } }
 
   static let busy = StoreError(
     code: .temporary, operation: "write", underlying: "database is locked", remedy: "Try again")
@@ -75,17 +80,17 @@ final class FaultyStore: Store {
   func reap(except live: [TaskID]) async throws(StoreError) -> [ReapedTask] {
     try await call("reap") { () throws(StoreError) in try await store.reap(except: live) }
   }
-  func notification(_ id: NotificationID) async throws(StoreError) -> StoredNotification? {
-    try await call("notification \(id)") { () throws(StoreError) in try await store.notification(id) }
+  func notifications(_ ids: [NotificationID]) async throws(StoreError) -> [NotificationID: StoredNotification] {
+    let damaged = unreadable.withLock { $0 }
+    return try await call("notifications") { () throws(StoreError) in
+      try await store.notifications(ids.filter { !damaged.contains($0) })
+    }
   }
   func settledDevices(of task: LeasedTask, rowReceipts: Bool) async throws(StoreError) -> [DeviceID] {
     try await store.settledDevices(of: task, rowReceipts: rowReceipts)
   }
-  func walk(_ request: WalkRequest) async throws(StoreError) -> DeviceWindow {
-    try await call("walk") { () throws(StoreError) in try await store.walk(request) }
-  }
-  func readDevices(_ ids: [DeviceID], of target: PackedTarget) async throws(StoreError) -> DeviceWindow {
-    try await call("readDevices") { () throws(StoreError) in try await store.readDevices(ids, of: target) }
+  func read(_ reads: [DeviceRead]) async throws(StoreError) -> [DeviceWindow] {
+    try await call("read") { () throws(StoreError) in try await store.read(reads) }
   }
   func flush(
     _ flushes: [TaskFlush], retirements: [Retirement], owner: Int64, lease: Duration

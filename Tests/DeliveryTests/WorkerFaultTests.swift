@@ -113,9 +113,7 @@ struct WorkerFaultTests {
       let later = UnixMilliseconds(bench.clocks.wallTime().value + 2000)
       var ids: [NotificationID] = []
       for token in tokens { ids.append(try await bench.publish(Target(tokens: [token]), sendAt: later)) }
-      bench.store.fail(
-        ["notification \(ids[0])"],
-        .before(StoreError(code: .unusable, operation: "read", underlying: "damaged", remedy: "Restore it")))
+      bench.store.damage(ids[0])
 
       for id in ids.dropFirst() { #expect(try await bench.final(id).counts.accepted == 1) }
       try await bench.until("it is parked", step: .milliseconds(500)) {

@@ -214,7 +214,7 @@ private func tokenEnvironments(_ fixture: StoreFixture) async throws {
     guard case .stored(let id, _) = try await fixture.store.publish(publication),
       let target = try await fixture.store.notification(id)?.target
     else { return nil }
-    return try await fixture.store.readDevices(target.devices, of: target).credentials.first
+    return try await fixture.named(target.devices, of: target).credentials.first
   }
 
   #expect(try await environment(of: 1) { $0.defaultEnvironment = .sandbox } == production.id)

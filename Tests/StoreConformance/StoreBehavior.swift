@@ -127,11 +127,19 @@ extension StoreFixture {
     return tasks[0]
   }
 
+  /// The next devices of a source.
+  func walk(_ request: WalkRequest) async throws -> DeviceWindow { try await store.read([.walk(request)])[0] }
+
+  /// The rows of named devices.
+  func named(_ ids: [DeviceID], of target: PackedTarget) async throws -> DeviceWindow {
+    try await store.read([.named(ids, of: target)])[0]
+  }
+
   /// The devices of a task as the walk finds them: all sources, merged, without doubles.
   func walk(_ task: LeasedTask) async throws -> [DeviceID] {
     guard let notification = try await store.notification(task.notificationID) else { return [] }
     if let list = task.list {
-      let window = try await store.readDevices(list, of: notification.target)
+      let window = try await named(list, of: notification.target)
       return window.ids.indices.filter { !window.isRetired[$0] && window.isMember[$0] }.map { window.ids[$0] }
     }
     let target = notification.target
@@ -141,7 +149,7 @@ extension StoreFixture {
     let credentials = try await store.credentials().filter { $0.appID == task.appID }.map(\.id)
     var ids = Set(target.devices.filter { $0 > task.cursor && $0 <= task.hi })
     for source in sources {
-      let window = try await store.walk(
+      let window = try await walk(
         WalkRequest(
           source: source, after: task.cursor, hi: task.hi, sequenceLimit: task.sequenceLimit,
           credentials: task.credentialID.map { [$0] } ?? credentials, limit: 100_000))

@@ -21,7 +21,7 @@ extension StoreFixture {
     _ source: WalkSource, _ credentials: [CredentialID], after: DeviceID = DeviceID(0), hi: DeviceID = .upperBound,
     sequenceLimit: Int64 = DeviceID.sequenceMask, limit: Int = 1000
   ) async throws -> DeviceWindow {
-    try await store.walk(
+    try await walk(
       WalkRequest(
         source: source, after: after, hi: hi, sequenceLimit: sequenceLimit, credentials: credentials, limit: limit))
   }
@@ -124,15 +124,15 @@ private func namedDevices(_ fixture: StoreFixture) async throws {
   let target = try #require(try await fixture.store.notification(id)?.target)
   #expect(target.devices == ids)
   try await fixture.retire(ids[0])
-  let before = try await fixture.store.readDevices(ids, of: target)
+  let before = try await fixture.named(ids, of: target)
   let removed = String(decoding: before.token(1), as: UTF8.self)
   _ = try await fixture.store.removeDevice(
     topic: StoreFixture.topic, environment: nil, token: DeviceToken(stored: removed))
 
-  let window = try await fixture.store.readDevices(ids, of: target)
+  let window = try await fixture.named(ids, of: target)
   #expect(window.ids == [ids[0], ids[2]])
   #expect(window.isRetired == [true, false])
-  #expect(try await fixture.store.readDevices([], of: target).count == 0)
+  #expect(try await fixture.named([], of: target).count == 0)
 }
 
 private func membership(_ fixture: StoreFixture) async throws {
@@ -149,7 +149,7 @@ private func membership(_ fixture: StoreFixture) async throws {
     guard case .stored(let id, _) = try await fixture.store.publish(publication),
       let packed = try await fixture.store.notification(id)?.target
     else { return [] }
-    let window = try await fixture.store.readDevices(ids, of: packed)
+    let window = try await fixture.named(ids, of: packed)
     return (0..<window.count).filter { window.isMember[$0] }.map { window.ids[$0] }
   }
   let target = Target(interests: ["news"], users: ["ada"])

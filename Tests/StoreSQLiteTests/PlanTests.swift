@@ -152,13 +152,13 @@ import Testing
     var window = DeviceWindow()
     for source in sources {
       for signable in [credentials, [credentials[0]]] {
-        window = try await store.walk(
-          WalkRequest(
-            source: source, after: task.cursor, hi: task.hi, sequenceLimit: task.sequenceLimit, credentials: signable,
-            limit: 10))
+        let request = WalkRequest(
+          source: source, after: task.cursor, hi: task.hi, sequenceLimit: task.sequenceLimit, credentials: signable,
+          limit: 10)
+        window = try await store.read([.walk(request)])[0]
       }
     }
-    return try await store.readDevices(window.ids, of: notification.target)
+    return try await store.read([.named(window.ids, of: notification.target)])[0]
   }
 }
 

@@ -63,25 +63,35 @@ extension LaneLoop {
 
   /// Reads what leased tasks need, and what an earlier owner has settled of them. False when the store fails: the rest goes back.
   private func adopt(_ tasks: [LeasedTask], claimedAt: MonotonicTime) async -> Bool {
+    guard !tasks.isEmpty else { return true }
     let inOrder = tasks.sorted { ($0.dueAt, $0.id) < ($1.dueAt, $1.id) }
+    let ids = inOrder.map(\.notificationID)
+    let notifications = await ask { () throws(StoreError) in try await store.notifications(ids) }
+    guard let notifications else {
+      await giveBack(inOrder[...])
+      return false
+    }
     for (index, task) in inOrder.enumerated() {
       do {
-        try await adopt(task, claimedAt: claimedAt)
+        try await adopt(task, notifications[task.notificationID], claimedAt: claimedAt)
       } catch  where error.isTransient {
         storeFailed(error)
         await giveBack(inOrder[index...])
         return false
       } catch {
-        // Not touched: the claims without progress park it, and an operator sees it.
         tell(.unreadable(notification: task.notificationID))
       }
     }
     return true
   }
 
-  private func adopt(_ task: LeasedTask, claimedAt: MonotonicTime) async throws(StoreError) {
-    guard let notification = try await store.notification(task.notificationID), let payload = notification.payload
-    else { return tell(.unreadable(notification: task.notificationID)) }
+  private func adopt(
+    _ task: LeasedTask, _ notification: StoredNotification?, claimedAt: MonotonicTime
+  ) async throws(StoreError) {
+    // Not touched where it cannot be read: the claims without progress park it, and an operator sees it.
+    guard let notification, let payload = notification.payload else {
+      return tell(.unreadable(notification: task.notificationID))
+    }
     let alreadySettled =
       task.epoch > 1 ? try await store.settledDevices(of: task, rowReceipts: notification.rowReceipts) : []
     if let former = runs[task.id] { lose(former) }

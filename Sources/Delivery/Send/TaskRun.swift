@@ -13,6 +13,8 @@ final class TaskRun {
   let task: LeasedTask
   let content: PushContent
   let target: PackedTarget
+  /// Its receipts are rows, since few were expected as it was enqueued.
+  let hasFewDevices: Bool
   var progress: TaskProgress
   /// Devices that left the walk and are not with the sender, by credential.
   var waiting: [Waiting] = []
@@ -42,6 +44,7 @@ final class TaskRun {
   ) {
     self.task = task
     target = notification.target
+    hasFewDevices = notification.rowReceipts
     content = PushContent(
       notificationID: notification.id, topic: notification.topic, headers: notification.headers,
       expiresAt: notification.expiresAt, payload: payload)

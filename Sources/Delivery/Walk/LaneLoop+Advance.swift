@@ -5,42 +5,56 @@ extension LaneLoop {
   /// Devices of an urgent notification that stay in lane 0; the rest goes to lane 1.
   private static let urgentDevices = 1000
 
-  /// Moves each task on, the least served of the first lane first, while there is room.
+  /// Devices to be expected of a notification whose receipts are rows: such an audience is small.
+  private static let fewDevices = 10
+
+  /// Moves each task on, the least served of the first lane first, while there is room. What they need of the registry is read together.
   func advance() async {
-    let inOrder = runs.values.sorted { ($0.task.lane, $0.served, $0.task.id) < ($1.task.lane, $1.served, $1.task.id) }
-    for run in inOrder where !run.isLost && run.leaving == nil {
-      while await step(run) {}
-      if storeRetryAt != nil { return }
+    while true {
+      var steps: [(run: TaskRun, step: WalkStep)] = []
+      var expected = inFlight
+      let inOrder = runs.values.sorted { ($0.task.lane, $0.served, $0.task.id) < ($1.task.lane, $1.served, $1.task.id) }
+      for run in inOrder where !run.isLost && run.leaving == nil && advance(run, expected: max(expected, inFlight)) {
+        steps.append((run, step(of: run)))
+        expected += expectedDevices(run)
+      }
+      let reads = steps.flatMap(\.step.reads)
+      guard !steps.isEmpty, let windows = await ask({ () throws(StoreError) in try await store.read(reads) }) else {
+        return
+      }
+      var rest = windows[...]
+      for (run, step) in steps {
+        take(step.result(Array(rest.prefix(step.reads.count))), into: run)
+        rest = rest.dropFirst(step.reads.count)
+      }
     }
   }
 
-  /// One step of one task; true when another may follow at once.
-  private func step(_ run: TaskRun) async -> Bool {
+  /// Does what can be done for a task without the registry; true when it wants its next devices, with so many expected to be out already.
+  private func advance(_ run: TaskRun, expected: Int) -> Bool {
     let now = clocks.monotonicTime()
-    if run.isCanceled { return await settleRest(run, as: .canceled) }
-    if now >= run.deadline { return await settleRest(run, as: .expired) }
+    if run.isCanceled { return settleRest(run, as: .canceled) }
+    if now >= run.deadline { return settleRest(run, as: .expired) }
     guard now < run.leaseEnds else { return false }
     if moveHeldAway(run) { return false }
     moveUnreachableAway(run, at: now)
     hand(run, at: now)
     if leavesLane(run) { return false }
-    guard run.waiting.isEmpty, !run.progress.walkHasEnded, inFlight + configuration.window <= configuration.capacity
-    else { return false }
-    return await walk(run)
+    return run.waiting.isEmpty && !run.progress.walkHasEnded
+      && expected + expectedDevices(run) <= configuration.capacity
   }
 
-  /// Reads the next devices; they wait, or leave at once. False when the store failed.
-  private func walk(_ run: TaskRun) async -> Bool {
-    let step = await ask { () throws(StoreError) in
-      try await reader.step(
-        of: run.task, target: run.target, credentials: credentials(of: run), after: run.progress.walkedThrough)
-    }
-    guard let step else { return false }
-    take(step, into: run)
-    return true
+  /// The most devices that the next step of a task probably brings.
+  private func expectedDevices(_ run: TaskRun) -> Int {
+    let known = run.task.deviceCount > 0 ? run.task.deviceCount : run.hasFewDevices ? Self.fewDevices : .max
+    return min(known, configuration.window)
   }
 
-  private var reader: WalkReader { WalkReader(store: store, limit: configuration.window) }
+  private func step(of run: TaskRun) -> WalkStep {
+    WalkStep(
+      of: run.task, target: run.target, credentials: credentials(of: run), after: run.progress.walkedThrough,
+      limit: configuration.window)
+  }
 
   private func credentials(of run: TaskRun) -> [CredentialID] {
     if let only = run.task.credentialID { return [only] }
@@ -48,7 +62,7 @@ extension LaneLoop {
   }
 
   /// Devices and skipped ones enter the progress, both ascending.
-  private func take(_ step: WalkReader.Step, into run: TaskRun) {
+  private func take(_ step: WalkStep.Result, into run: TaskRun) {
     var skipped = step.skipped[...]
     func settleSkipped(below id: DeviceID) {
       while let (device, reason) = skipped.first, device <= id {
@@ -147,11 +161,11 @@ extension LaneLoop {
     return true
   }
 
-  /// Ends a canceled or expired task: what waits, and what a list or an expired range still holds, gets that outcome.
-  private func settleRest(_ run: TaskRun, as outcome: Outcome) async -> Bool {
+  /// Ends a canceled or expired task: what waits, and what a list or an expired range still holds, gets that outcome. True when the rest
+  /// is to be read.
+  private func settleRest(_ run: TaskRun, as outcome: Outcome) -> Bool {
     run.settleWaiting(where: { _ in true }, .init(outcome: outcome))
     if run.progress.walkHasEnded || outcome == .canceled && run.task.list == nil { return false }
-    if run.progress.newsCount >= configuration.capacity { return false }  // first these receipts are written
-    return await walk(run)
+    return run.progress.newsCount < configuration.capacity  // first these receipts are written
   }
 }

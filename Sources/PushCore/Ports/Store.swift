@@ -43,14 +43,12 @@ public protocol Store: ProviderTokenStore {
   ///
   /// - Parameter live: tasks that the calling worker still works on: a late renewal of them is no death.
   func reap(except live: [TaskID]) async throws(StoreError) -> [ReapedTask]
-  /// The notification behind a task; nil when it is gone.
-  func notification(_ id: NotificationID) async throws(StoreError) -> StoredNotification?
+  /// The notifications behind tasks; those that are gone or cannot be read are left out.
+  func notifications(_ ids: [NotificationID]) async throws(StoreError) -> [NotificationID: StoredNotification]
   /// Devices behind the cursor that an earlier owner of the task has settled already.
   func settledDevices(of task: LeasedTask, rowReceipts: Bool) async throws(StoreError) -> [DeviceID]
-  /// The next devices of a source; no retired ones.
-  func walk(_ request: WalkRequest) async throws(StoreError) -> DeviceWindow
-  /// Named devices and list tasks: each id that has a row, with whether it is retired and still a member of `target`.
-  func readDevices(_ ids: [DeviceID], of target: PackedTarget) async throws(StoreError) -> DeviceWindow
+  /// The devices that reads ask for, one window per read, in order; what many tasks need comes in one call.
+  func read(_ reads: [DeviceRead]) async throws(StoreError) -> [DeviceWindow]
   /// Writes the news of several tasks and retires devices in one transaction; one state per task, in order. The lists of a canceled
   /// notification are not made: their devices are counted as canceled.
   func flush(
@@ -100,4 +98,11 @@ public protocol Store: ProviderTokenStore {
   func removeOld(payloadsAfter: Duration, receiptsAfter: Duration) async throws(StoreError) -> Bool
   /// Closes it; later calls throw ``StoreError/Code/unavailable``.
   func close() async
+}
+
+extension Store {
+  /// The notification of an id; nil when it is gone or cannot be read.
+  public func notification(_ id: NotificationID) async throws(StoreError) -> StoredNotification? {
+    try await notifications([id])[id]
+  }
 }

@@ -12,9 +12,9 @@ public struct DeviceWindow: Sendable, Equatable {
   public private(set) var tokenBytes: [UInt8] = []
   /// Where each token ends in `tokenBytes`.
   public private(set) var tokenEnds: [Int32] = []
-  /// Whether each is retired; only ``Store/readDevices(_:of:)`` returns retired ones.
+  /// Whether each is retired; only ``DeviceRead/named(_:of:)`` gives retired ones.
   public private(set) var isRetired: [Bool] = []
-  /// Whether each is still a member of the target's interests or users; only ``Store/readDevices(_:of:)`` fills it.
+  /// Whether each is still a member of the target's interests or users; only ``DeviceRead/named(_:of:)`` fills it.
   public private(set) var isMember: [Bool] = []
 
   /// An empty window.
@@ -58,6 +58,14 @@ public enum WalkSource: Sendable, Hashable {
   case users([String], unverifiedToo: Bool)
   /// Every registered device.
   case everyone
+}
+
+/// What a task asks the registry for.
+public enum DeviceRead: Sendable {
+  /// The next devices of a source; no retired ones.
+  case walk(WalkRequest)
+  /// Named devices and list tasks: each id that has a row, with whether it is retired and still a member of the target.
+  case named([DeviceID], of: PackedTarget)
 }
 
 /// One step of a walk: the next devices of a source behind an id.

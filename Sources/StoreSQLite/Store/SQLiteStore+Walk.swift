@@ -2,9 +2,21 @@ import Operations
 import PushCore
 
 extension SQLiteStore {
-  /// The notification behind a task.
-  public func notification(_ id: NotificationID) async throws(StoreError) -> StoredNotification? {
-    try await walk { (transaction) throws(StoreError) in try transaction.notification(id) }
+  /// The notifications behind tasks.
+  public func notifications(
+    _ ids: [NotificationID]
+  ) async throws(StoreError) -> [NotificationID: StoredNotification] {
+    try await walk { (transaction) throws(StoreError) in
+      var found: [NotificationID: StoredNotification] = [:]
+      for id in ids where found[id] == nil {
+        do throws(StoreError) {
+          found[id] = try transaction.notification(id)
+        } catch  where !error.isTransient {
+          // The others must not wait for a row that nobody can read.
+        }
+      }
+      return found
+    }
   }
 
   /// What an earlier owner of the task settled behind the cursor; ascending.
@@ -14,14 +26,18 @@ extension SQLiteStore {
     }
   }
 
-  /// The next devices of a source, from a snapshot that holds every commit answered before.
-  public func walk(_ request: WalkRequest) async throws(StoreError) -> DeviceWindow {
-    try await walk { (transaction) throws(StoreError) in try transaction.walk(request) }
-  }
-
-  /// The rows of these ids, with what a retry must know of them.
-  public func readDevices(_ ids: [DeviceID], of target: PackedTarget) async throws(StoreError) -> DeviceWindow {
-    try await walk { (transaction) throws(StoreError) in try transaction.readDevices(ids, of: target) }
+  /// The devices of all reads, from one snapshot that holds every commit answered before.
+  public func read(_ reads: [DeviceRead]) async throws(StoreError) -> [DeviceWindow] {
+    try await walk { (transaction) throws(StoreError) in
+      var windows: [DeviceWindow] = []
+      for read in reads {
+        switch read {
+        case .walk(let request): windows.append(try transaction.walk(request))
+        case .named(let ids, let target): windows.append(try transaction.readDevices(ids, of: target))
+        }
+      }
+      return windows
+    }
   }
 }
 
