@@ -12,7 +12,9 @@ enum SimulatorCommand {
         "Listeners",
         [
           .value(
-            "listen", "ADDRESS", "[production=|sandbox=]HOST:PORT, port 0 for any (default: 127.0.0.1:2197)",
+            "listen", "ADDRESS",
+            "[production=|sandbox=|manage-production=|manage-sandbox=]HOST:PORT, port 0 for any; manage-: the calls that "
+              + "manage channels (default: 127.0.0.1:2197)",
             repeatable: true),
           .value("tls-dir", "DIR", "folder of ca.pem, cert.pem and key.pem, made when they are not there"),
           .value("tls-name", "NAME", "another name or address for the certificate", repeatable: true),

@@ -38,13 +38,15 @@ struct SimulatorOptions {
 
   private func listener(_ text: String) throws(UsageError) -> SimulatorConfiguration.Listener {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    guard let environment = parts.count == 1 ? .production : Environment(listenerName: parts[0]),
+    guard let role = parts.count == 1 ? ListenerRole(.production) : ListenerRole(listenerName: parts[0]),
       let address = parts.last, let (host, port) = hostAndPort(address)
     else {
       throw invocation.usageError(
-        "--listen must be [production=|sandbox=]HOST:PORT, such as sandbox=127.0.0.1:2197 or [::1]:0, not '\(text)'")
+        "--listen must be [production=|sandbox=|manage-production=|manage-sandbox=]HOST:PORT, such as "
+          + "sandbox=127.0.0.1:2197 or [::1]:0, not '\(text)'")
     }
-    return SimulatorConfiguration.Listener(environment, host: host, port: port)
+    return SimulatorConfiguration.Listener(
+      role.environment, managesChannels: role.managesChannels, host: host, port: port)
   }
 
   /// Whoever reaches it may do anything to the simulator, so it is this machine's alone.

@@ -9,7 +9,7 @@ enum SimulatorRun {
     let stops = Signals.events()
     let simulator = try await Simulator.start(configuration)
     for address in simulator.addresses {
-      console.print("listening on \(address) (\(address.environment.listenerName))")
+      console.print("listening on \(address) (\(address.role.listenerName))")
     }
     if let address = simulator.controlAddress { console.print("control on \(address)") }
     console.flush()

@@ -73,7 +73,7 @@ extension PushRequest {
     ]
     let fields = usual.merging(changes.compactMapValues(\.self)) { $1 }.filter { changes[$0.key, default: ""] != nil }
     return PushRequest(
-      environment: environment, method: method, scheme: "https", path: path,
+      role: ListenerRole(environment), method: method, scheme: "https", path: path,
       fields: fields.sorted { $0.key < $1.key }.map { Field($0.key, $0.value) }, body: Array(body.utf8))
   }
 }

@@ -8,8 +8,8 @@ enum HeaderRules {
   static let collapseIDLimitBytes = 64
 
   /// Refuses a field of Apple's that stands twice, with the same value too.
-  static func checkDuplicates(_ fields: [PushRequest.Field]) throws(Rejection) {
-    for name in single where fields.count(where: { $0.name == name }) > 1 { throw Rejection(.duplicateHeaders) }
+  static func checkDuplicates(_ fields: [PushRequest.Field], of names: [String] = single) throws(Rejection) {
+    for name in names where fields.count(where: { $0.name == name }) > 1 { throw Rejection(.duplicateHeaders) }
   }
 
   /// Whether the text is a UUID in the form 8-4-4-4-12; either case, as Apple's own ids come in upper case.
@@ -24,27 +24,48 @@ enum HeaderRules {
     if value != value.lowercased() { warnings.append("apns-id is not in lower case") }
   }
 
+  static func checkRequestID(_ value: String?, warnings: inout [String]) throws(Rejection) {
+    guard let value else { return }
+    guard isUUID(value) else { throw Rejection(.badMessageId) }
+    if value != value.lowercased() { warnings.append("apns-request-id is not in lower case") }
+  }
+
+  /// The channel that a broadcast or a call is about.
+  static func channelID(_ request: PushRequest) throws(Rejection) -> String {
+    guard let id = request.text("apns-channel-id") else { throw Rejection(.missingChannelId) }
+    guard ChannelStore.isChannelID(id) else { throw Rejection(.badChannelId) }
+    return id
+  }
+
   /// Digits only, within 64 bits.
   /// - Returns: the seconds, or nil when the field is absent.
   static func checkExpiration(
-    _ value: [UInt8]?, nowSeconds: Int64, warnings: inout [String]
+    _ value: [UInt8]?, nowSeconds: Int64, stored: Storage = .push, warnings: inout [String]
   ) throws(Rejection) -> Int64? {
     guard let value else { return nil }
     guard !value.isEmpty, value.allSatisfy(\.isDecimalDigit),
       let seconds = Int64(String(decoding: value, as: UTF8.self))
     else { throw Rejection(.badExpirationDate) }
-    if seconds > nowSeconds + storageLimitSeconds {
+    if seconds > nowSeconds + stored.limitSeconds {
       warnings.append(
         seconds > 100_000_000_000
           ? "apns-expiration looks like milliseconds; it is in seconds"
-          : "apns-expiration is more than 30 days ahead; APNs stores a push for 30 days at most")
+          : "apns-expiration is more than \(stored.limit) ahead; APNs stores a \(stored) for \(stored.limit) at most")
     } else if seconds != 0, seconds < nowSeconds {
       warnings.append("apns-expiration is in the past")
     }
     return seconds
   }
 
-  private static let storageLimitSeconds: Int64 = 30 * 24 * 3600
+  /// What APNs stores for devices that are offline; the raw value is its name in a warning.
+  enum Storage: String, CustomStringConvertible {
+    case push
+    case broadcast
+
+    var limitSeconds: Int64 { self == .push ? 30 * 24 * 3600 : 8 * 3600 }
+    var limit: String { self == .push ? "30 days" : "8 hours" }
+    var description: String { rawValue }
+  }
 
   /// 10, 5 or 1, and what the push type says about it.
   static func checkPriority(_ value: String?, type: PushType?, warnings: inout [String]) throws(Rejection) {

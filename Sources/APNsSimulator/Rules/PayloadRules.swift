@@ -2,16 +2,22 @@ import JSON
 
 /// The body of a push: its size decides, its content only warns, since nobody has documented APNs's reaction to it.
 enum PayloadRules {
-  /// Refuses an empty body and one over the limit of its push type.
-  static func checkSize(_ byteCount: Int, type: PushType?) throws(Rejection) {
+  /// Who gets a payload, as far as that says what may be in it.
+  enum Recipient {
+    /// One device, whose app has the channels that `isChannel` knows.
+    case device(isChannel: (String) -> Bool)
+    /// Everybody on a channel.
+    case channel
+  }
+
+  /// Refuses an empty body and one over the limit.
+  static func checkSize(_ byteCount: Int, limitBytes: Int) throws(Rejection) {
     guard byteCount > 0 else { throw Rejection(.payloadEmpty) }
-    guard byteCount <= type?.payloadLimitBytes ?? PushType.usualPayloadLimitBytes else {
-      throw Rejection(.payloadTooLarge)
-    }
+    guard byteCount <= limitBytes else { throw Rejection(.payloadTooLarge) }
   }
 
   /// Adds a warning for everything in the payload that devices are known to ignore or drop.
-  static func inspect(_ body: [UInt8], type: PushType?, warnings: inout [String]) {
+  static func inspect(_ body: [UInt8], type: PushType?, for recipient: Recipient, warnings: inout [String]) {
     if body.starts(with: [0xEF, 0xBB, 0xBF]) { return warnings.append("the payload starts with a byte order mark") }
     let payload: JSONValue
     do {
@@ -20,7 +26,7 @@ enum PayloadRules {
       return warnings.append("the payload is not JSON in UTF-8: \(error)")
     }
     guard payload.object != nil else { return warnings.append("the payload is \(payload.kindName), not an object") }
-    var inspection = PayloadInspection(payload: payload)
+    var inspection = PayloadInspection(payload: payload, recipient: recipient)
     inspection.run(type: type)
     warnings += inspection.warnings
   }
@@ -29,9 +35,13 @@ enum PayloadRules {
 /// One walk over a payload that is a JSON object.
 struct PayloadInspection {
   let payload: JSONValue
+  let recipient: PayloadRules.Recipient
   private(set) var warnings: [String] = []
 
-  init(payload: JSONValue) { self.payload = payload }
+  init(payload: JSONValue, recipient: PayloadRules.Recipient) {
+    self.payload = payload
+    self.recipient = recipient
+  }
 
   mutating func run(type: PushType?) {
     warnRepeatedNames(payload, in: "the payload")
@@ -96,11 +106,17 @@ struct PayloadInspection {
       if aps("event") == nil { warn("liveactivity pushes need aps.event") }
       return
     }
+    guard case .device(let isChannel) = recipient else {
+      return warn("a broadcast cannot start a Live Activity; aps.event is update or end")
+    }
     for name in ["attributes-type", "attributes", "alert"] where aps(name) == nil {
       warn("the start of a Live Activity needs aps.\(name)")
     }
     if aps("input-push-token") != nil, aps("input-push-channel") != nil {
       warn("aps.input-push-token and aps.input-push-channel exclude each other")
+    }
+    if let channel = aps("input-push-channel")?.string, !isChannel(channel) {
+      warn("aps.input-push-channel is no channel of the app in this environment")
     }
   }
 

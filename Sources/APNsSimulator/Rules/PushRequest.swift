@@ -22,14 +22,16 @@ public struct PushRequest: Sendable, Equatable {
     public var text: String { String(decoding: value, as: UTF8.self) }
   }
 
-  /// Which system the listener stands for.
-  public var environment: Environment
+  /// Which of Apple's hosts the listener stands for.
+  public let role: ListenerRole
   /// `:method`.
   public var method: String
   /// `:scheme`.
   public var scheme: String
   /// `:path`.
-  public var path: String
+  public let path: String
+  /// What the path names; nil when the role knows no such path.
+  let target: RequestTarget?
   /// The fields that are no pseudo fields, repeated ones too.
   public var fields: [Field]
   /// The body, at most as many bytes of it as the listener keeps.
@@ -39,17 +41,24 @@ public struct PushRequest: Sendable, Equatable {
 
   /// A request by its parts; `bodyByteCount` nil means that the body is whole.
   public init(
-    environment: Environment, method: String, scheme: String, path: String, fields: [Field], body: [UInt8],
+    role: ListenerRole, method: String, scheme: String, path: String, fields: [Field], body: [UInt8],
     bodyByteCount: Int? = nil
   ) {
-    self.environment = environment
+    self.role = role
     self.method = method
     self.scheme = scheme
     self.path = path
+    target = RequestTarget(path: path, of: role)
     self.fields = fields
     self.body = body
     self.bodyByteCount = bodyByteCount ?? body.count
   }
+
+  /// Whose devices and channels it is about.
+  public var environment: Environment { role.environment }
+
+  /// Whether its id is an `apns-request-id`, as that of all but pushes to devices is, and no `apns-id`.
+  var hasRequestID: Bool { role.managesChannels || target?.bundleID != nil }
 
   /// The value of the first field of that name.
   func value(_ name: String) -> [UInt8]? { fields.first { $0.name == name }?.value }

@@ -1,6 +1,7 @@
 /// Why a request is refused: Apple's word for the `reason` of an answer, spelled as on the wire.
 ///
-/// Only what the rules of `POST /3/device/…` can give; source: Apple, "Handling notification responses from APNs".
+/// Only what the rules can give; source: Apple, "Handling notification responses from APNs", and for broadcasts and
+/// channels "Handling error responses from Apple Push Notification service".
 public enum Reason: String, Sendable, Hashable, CaseIterable {
   case badCollapseId = "BadCollapseId"
   case badDeviceToken = "BadDeviceToken"
@@ -25,6 +26,16 @@ public enum Reason: String, Sendable, Hashable, CaseIterable {
   case unregistered = "Unregistered"
   case payloadTooLarge = "PayloadTooLarge"
   case tooManyProviderTokenUpdates = "TooManyProviderTokenUpdates"
+  // Of broadcasts and channels alone.
+  case badChannelId = "BadChannelId"
+  case badRequestParams = "BadRequestParams"
+  case badRequestPayload = "BadRequestPayload"
+  case cannotCreateChannelConfig = "CannotCreateChannelConfig"
+  case channelNotRegistered = "ChannelNotRegistered"
+  case featureNotEnabled = "FeatureNotEnabled"
+  case missingChannelId = "MissingChannelId"
+  case missingPushType = "MissingPushType"
+  case topicMismatch = "TopicMismatch"
 
   /// The status of a reason by its word on the wire, also of those that only a script gives; nil: not Apple's.
   static func status(of reason: String) -> Int? { Reason(rawValue: reason)?.status ?? scripted[reason] }
@@ -41,9 +52,11 @@ public enum Reason: String, Sendable, Hashable, CaseIterable {
     switch self {
     case .badCollapseId, .badDeviceToken, .badExpirationDate, .badMessageId, .badPriority, .badTopic,
       .deviceTokenNotForTopic, .duplicateHeaders, .invalidPushType, .missingDeviceToken, .missingTopic, .payloadEmpty,
-      .topicDisallowed:
+      .topicDisallowed, .badChannelId, .badRequestParams, .badRequestPayload, .cannotCreateChannelConfig,
+      .channelNotRegistered, .featureNotEnabled, .missingChannelId, .missingPushType:
       400
-    case .badEnvironmentKeyInToken, .expiredProviderToken, .invalidProviderToken, .missingProviderToken: 403
+    case .badEnvironmentKeyInToken, .expiredProviderToken, .invalidProviderToken, .missingProviderToken, .topicMismatch:
+      403
     case .badPath: 404
     case .methodNotAllowed: 405
     case .unregistered: 410

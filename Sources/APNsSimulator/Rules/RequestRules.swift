@@ -1,6 +1,7 @@
 import Operations
 
-/// Apple's rules for `POST /3/device/<device token>`, checked one after another; the first one broken names the answer.
+/// Apple's rules for each of the three APIs, checked one after another; the first one broken names the answer. Those of
+/// `POST /3/device/<device token>` stand here, the others in ``BroadcastRules`` and ``ChannelRules``.
 ///
 /// Written from Apple's pages and from answers seen on the wire, never from a sender. What is known of Apple's own order
 /// is only that the provider token is judged before anything about the device token.
@@ -11,6 +12,8 @@ public struct RequestRules: Sendable {
   public var topics: TopicRules
   /// The credentials, and the provider tokens seen.
   public var providerTokens: ProviderTokenRules
+  /// The channels of broadcasts, and who may have any.
+  var channels = ChannelStore()
 
   /// Rules over the given state.
   public init(
@@ -23,24 +26,46 @@ public struct RequestRules: Sendable {
 
   /// Judges one request at a time of the wall clock; remembers its provider token.
   public mutating func judge(_ request: PushRequest, now: UnixMilliseconds) -> Verdict {
-    var verdict = Verdict()
-    verdict.deviceToken = RequestTarget.deviceToken(in: request.path)
-    verdict.messageID = request.text("apns-id").flatMap { HeaderRules.isUUID($0) ? $0 : nil }
+    var verdict = Verdict(unchecked: request)
     do throws(Rejection) {
-      try check(request, deviceToken: verdict.deviceToken, now: now, warnings: &verdict.warnings)
+      try check(request, &verdict, now: now)
     } catch {
       verdict.rejection = error
     }
     return verdict
   }
 
+  /// What all three APIs have in common, and the only place that tells them apart.
   private mutating func check(
-    _ request: PushRequest, deviceToken: String?, now: UnixMilliseconds, warnings: inout [String]
+    _ request: PushRequest, _ verdict: inout Verdict, now: UnixMilliseconds
   ) throws(Rejection) {
-    if request.scheme != "https" { warnings.append(":scheme is not https") }
-    guard request.method == "POST" else { throw Rejection(.methodNotAllowed) }
-    guard let deviceToken else { throw Rejection(.badPath) }
+    if request.scheme != "https" { verdict.warnings.append(":scheme is not https") }
+    let target = request.target
+    let call = ChannelCall(target, method: request.method)
+    if let call { verdict.success.status = call.status }
+    guard (target?.methods ?? request.role.methods).contains(request.method) else {
+      throw Rejection(.methodNotAllowed)
+    }
+    guard let target else { throw Rejection(.badPath) }
     let keyID = try providerTokens.check(request.value("authorization"), environment: request.environment, now: now)
+    switch target {
+    case .device(let deviceToken):
+      try check(request, deviceToken: deviceToken, keyID: keyID, now: now, warnings: &verdict.warnings)
+    case .broadcast(let bundleID), .channels(let bundleID), .allChannels(let bundleID):
+      try topics.check(bundleID: bundleID, keyID: keyID)
+      let app = ChannelStore.App(bundleID: bundleID, environment: request.environment)
+      if let call {
+        verdict.success = try ChannelRules.perform(
+          call, request, of: app, channels: &channels, warnings: &verdict.warnings)
+      } else {
+        try BroadcastRules.check(request, of: app, channels: channels, now: now, warnings: &verdict.warnings)
+      }
+    }
+  }
+
+  private func check(
+    _ request: PushRequest, deviceToken: String, keyID: String, now: UnixMilliseconds, warnings: inout [String]
+  ) throws(Rejection) {
     guard !deviceToken.isEmpty else { throw Rejection(.missingDeviceToken) }
 
     try HeaderRules.checkDuplicates(request.fields)
@@ -57,8 +82,11 @@ public struct RequestRules: Sendable {
     if type == .pushtotalk, expiration != 0 { warnings.append("apns-expiration of a pushtotalk push should be 0") }
 
     let payloadType = type ?? topic.flatMap(PushType.ofSuffix)
-    try PayloadRules.checkSize(request.bodyByteCount, type: payloadType)
-    PayloadRules.inspect(request.body, type: payloadType, warnings: &warnings)
+    try PayloadRules.checkSize(
+      request.bodyByteCount, limitBytes: payloadType?.payloadLimitBytes ?? PushType.usualPayloadLimitBytes)
+    let app = ChannelStore.App(bundleID: topic.map(TopicRules.bundleID) ?? "", environment: request.environment)
+    PayloadRules.inspect(
+      request.body, type: payloadType, for: .device { channels.contains($0, of: app) }, warnings: &warnings)
     try devices.check(deviceToken, now: now)
   }
 

@@ -2,20 +2,32 @@ import Operations
 
 /// What the rules say about one request.
 public struct Verdict: Sendable, Equatable {
+  /// What the answer to an accepted request holds beside its ids.
+  struct Success: Sendable, Equatable {
+    var status = 200
+    /// The `apns-channel-id` of a new channel.
+    var channelID: String?
+    var body: [UInt8] = []
+  }
+
   /// The first rule broken, or nil: accepted.
   public var rejection: Rejection?
   /// The device token of the path as sent; nil when the path names none.
   public var deviceToken: String?
-  /// The apns-id to echo; nil when the request has none that is well-formed.
+  /// The apns-id to echo; nil when the request has none that is well-formed, or is no push to a device.
   public var messageID: String?
+  /// The same for the apns-request-id of a broadcast or of a call about channels.
+  public var requestID: String?
+  /// The answer when no rule is broken.
+  var success = Success()
   /// What a device or Apple may take amiss although nobody has documented an answer for it.
   public var warnings: [String] = []
 
-  /// Whether the answer is 200.
+  /// Whether no rule is broken.
   public var isAccepted: Bool { rejection == nil }
 
   /// The status of the answer.
-  public var status: Int { rejection?.reason.status ?? 200 }
+  public var status: Int { rejection?.reason.status ?? success.status }
 }
 
 /// A rule that a request breaks.

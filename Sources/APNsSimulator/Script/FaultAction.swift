@@ -52,6 +52,9 @@ struct FaultAction: Sendable {
     FaultAction("switch_environment", .request) { value, reader, effect in
       if let change = reader.switchedEnvironment(value) { effect.credentials.append(change) }
     },
+    FaultAction("broadcast_capability", .request) { value, reader, effect in
+      if let change = reader.broadcastCapability(value) { effect.credentials.append(change) }
+    },
     // The beginning of a connection.
     FaultAction("refuse", .connection) { $2.refuses = $1.flag($0) },
     FaultAction("slow_handshake", .connection) { $2.handshakeDelay = $1.duration($0) },

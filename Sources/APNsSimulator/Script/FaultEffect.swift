@@ -51,6 +51,7 @@ public struct FaultEffect: Sendable, Equatable {
     case revoke(keyID: String)
     case removeTopic(String, keyID: String?)
     case environment(Environment?, keyID: String)
+    case broadcast(isOn: Bool, bundleID: String)
   }
 
   // The answer.

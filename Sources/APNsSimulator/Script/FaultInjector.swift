@@ -83,10 +83,10 @@ struct FaultInjector {
       moment: .request, number: requests + 1,
       tokenRequest: device(request).map { requestsOfDevice[$0, default: 0] + 1 } ?? 0,
       connectionRequest: requestsOfConnection[connection, default: 0] + 1, connection: Int(connection),
-      deviceToken: RequestTarget.deviceToken(in: request.path), topic: request.text("apns-topic"))
+      deviceToken: request.target?.deviceToken, topic: request.target?.bundleID ?? request.text("apns-topic"))
   }
 
   private func device(_ request: PushRequest) -> UInt64? {
-    RequestTarget.deviceToken(in: request.path).map { Fingerprint.of(Array($0.utf8).span, foldingCase: true) }
+    request.target?.deviceToken.map { Fingerprint.of(Array($0.utf8).span, foldingCase: true) }
   }
 }

@@ -51,7 +51,7 @@ public struct FaultMatch: Sendable, Equatable {
   var connection: Int?
   /// The device token, in lower case.
   var deviceToken: String?
-  /// The topic.
+  /// The topic, or the app in the path of a broadcast or of a call about channels.
   var topic: String?
   /// The share of those that match otherwise.
   var probability: Double?

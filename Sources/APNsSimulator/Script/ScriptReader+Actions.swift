@@ -130,4 +130,20 @@ extension ScriptReader {
     if keyID == nil { fault(value, "needs \"key\": the id of a key") }
     return keyID.map { .environment(environment, keyID: $0) }
   }
+
+  mutating func broadcastCapability(_ value: JSONValue) -> FaultEffect.CredentialChange? {
+    var bundleID: String?
+    var isOn: Bool?
+    for member in members(value, known: ["topic", "on"]) {
+      if member.name == "topic" {
+        bundleID = string(member.value)
+      } else {
+        isOn = member.value.bool
+        if isOn == nil { mismatch(member.value, "true or false") }
+      }
+    }
+    if value["topic"] == nil || value["on"] == nil { fault(value, "needs \"topic\", a bundle id, and \"on\"") }
+    guard let bundleID, let isOn else { return nil }
+    return .broadcast(isOn: isOn, bundleID: bundleID)
+  }
 }

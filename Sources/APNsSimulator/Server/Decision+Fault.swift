@@ -30,6 +30,7 @@ extension Decision {
     if let status = effect.status {
       self.status = status
       reason = effect.reason
+      if !(200...299).contains(status) { (body, channelID) = (nil, nil) }
       timestamp = status == 410 ? now : nil
     }
     switch effect.timestamp {
@@ -41,8 +42,8 @@ extension Decision {
     if let body = effect.body { self.body = body }
     fields = effect.fields
     switch effect.messageID {
-    case .absent: messageID = nil
-    case .text(let text): messageID = text
+    case .absent: (messageID, requestID) = (nil, nil)
+    case .text(let text): if requestID == nil { messageID = text } else { requestID = text }
     case nil: break
     }
     if let delay = effect.delay { self.delay = delay }

@@ -15,8 +15,12 @@ struct Decision: Sendable {
   var body: [UInt8]?
   /// The `apns-id` of the answer.
   var messageID: String?
-  /// The `apns-unique-id` of the answer: development only.
+  /// The `apns-request-id` of the answer, which stands in the place of the `apns-id` in all APIs but that of devices.
+  var requestID: String?
+  /// The `apns-unique-id` of the answer: to pushes in development, and to broadcasts.
   var uniqueID: String?
+  /// The `apns-channel-id` of the answer.
+  var channelID: String?
   /// How long the answer waits.
   var delay = Duration.zero
   /// What becomes of the stream.
@@ -32,24 +36,40 @@ struct Decision: Sendable {
   /// What is done to the connection after it.
   var commandsAfter: [ServerCommand] = []
 
-  /// The plain consequence of a verdict.
-  init(_ verdict: Verdict, messageID: String) {
+  /// The statuses of an accepted request.
+  private let acceptedStatuses: [Int]
+
+  /// The plain consequence of a verdict on a request.
+  init(_ verdict: Verdict, on request: PushRequest, ids: inout MessageIDs) {
     status = verdict.status
+    // A creation was seen answered with 200 too.
+    acceptedStatuses = [200, verdict.success.status]
     reason = verdict.rejection?.reason.rawValue
     timestamp = verdict.rejection?.timestamp
-    self.messageID = messageID
+    if verdict.isAccepted {
+      channelID = verdict.success.channelID
+      if !verdict.success.body.isEmpty { body = verdict.success.body }
+    }
+    if request.hasRequestID {
+      requestID = verdict.requestID ?? ids.next()
+    } else {
+      messageID = verdict.messageID ?? ids.next()
+    }
+    let isBroadcast = request.hasRequestID && !request.role.managesChannels
+    let isPushInDevelopment = !request.hasRequestID && request.environment == .development
+    if isBroadcast || isPushInDevelopment { uniqueID = ids.next() }
   }
 
   /// Whether the client gets a status at all.
   var hasStatus: Bool { outcome == .answer || outcome == .fieldsOnly }
 
-  /// Whether the client gets 200.
-  var isAccepted: Bool { outcome == .answer && status == 200 }
+  /// Whether the client gets 200, or what stands for it at its call.
+  var isAccepted: Bool { outcome == .answer && acceptedStatuses.contains(status) }
 
   /// The word under which the request is counted; nil: accepted.
   var outcomeWord: String? {
     switch outcome {
-    case .answer: status == 200 ? nil : reason ?? "status \(status)"
+    case .answer: acceptedStatuses.contains(status) ? nil : reason ?? "status \(status)"
     case .fieldsOnly: "withheld"
     case .reset: "reset"
     case .silence: "silence"
@@ -65,6 +85,8 @@ struct Decision: Sendable {
     reply.commandsBefore = commandsBefore
     reply.commandsAfter = commandsAfter
     if let messageID { reply.addField("apns-id", messageID) }
+    if let requestID { reply.addField("apns-request-id", requestID) }
+    if let channelID { reply.addField("apns-channel-id", channelID) }
     if let uniqueID { reply.addField("apns-unique-id", uniqueID) }
     reply.body = body ?? reasonBody
     if !reply.body.isEmpty, fields["content-type"] == nil { reply.addField("content-type", "application/json") }

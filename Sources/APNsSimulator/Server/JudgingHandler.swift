@@ -13,7 +13,7 @@ final class JudgingHandler: ServerHandler {
   private var deliveries: DeliveryStore?
   private let checks: Bool
   private let answerDelay: Duration
-  private let environments: [Environment]
+  private let roles: [ListenerRole]
   private let ledger: Lock<Ledger>
   private var log: RequestLog?
   private let clocks: any Clocks
@@ -28,7 +28,7 @@ final class JudgingHandler: ServerHandler {
     checks = configuration.checks
     deliveries = configuration.control == nil ? nil : DeliveryStore()
     answerDelay = configuration.answerDelay
-    environments = configuration.listeners.map(\.environment)
+    roles = configuration.listeners.map(\.role)
     diagnose = configuration.diagnose
     self.ledger = ledger
     self.log = log
@@ -68,8 +68,7 @@ final class JudgingHandler: ServerHandler {
     let receivedAt = clocks.wallTime()
     let now = virtualTime(receivedAt)
     let verdict = checks ? rules.judge(request, now: now) : Verdict(unchecked: request)
-    var decision = Decision(verdict, messageID: verdict.messageID ?? messageIDs.next())
-    if request.environment == .development { decision.uniqueID = messageIDs.next() }
+    var decision = Decision(verdict, on: request, ids: &messageIDs)
     decision.delay = answerDelay
     if let fault {
       decision.rule = fault.index + 1
@@ -93,7 +92,7 @@ final class JudgingHandler: ServerHandler {
   }
 
   private func request(_ received: ServerRequest) -> PushRequest {
-    PushRequest(received, environment: environments[received.listener])
+    PushRequest(received, role: roles[received.listener])
   }
 
   /// What a rule changes for this request and all later ones.
@@ -103,6 +102,7 @@ final class JudgingHandler: ServerHandler {
       case .revoke(let keyID): rules.providerTokens.revoke(keyID: keyID)
       case .removeTopic(let topic, let keyID): rules.topics.remove(topic, keyID: keyID)
       case .environment(let environment, let keyID): rules.providerTokens.limit(keyID: keyID, to: environment)
+      case .broadcast(let isOn, let bundleID): rules.channels.setCapability(isOn, of: bundleID)
       }
     }
   }
@@ -183,7 +183,7 @@ extension JudgingHandler {
   }
 
   /// The environment that a listener stands for.
-  func environment(ofListener listener: Int) -> Environment { environments[listener] }
+  func environment(ofListener listener: Int) -> Environment { roles[listener].environment }
 }
 
 extension ServerSetting {

@@ -2,7 +2,7 @@ import HTTP2
 
 extension PushRequest {
   /// A request as the server received it.
-  init(_ request: ServerRequest, environment: Environment) {
+  init(_ request: ServerRequest, role: ListenerRole) {
     var method = ""
     var scheme = ""
     var path = ""
@@ -18,16 +18,19 @@ extension PushRequest {
       }
     }
     self.init(
-      environment: environment, method: method, scheme: scheme, path: path, fields: fields, body: request.body,
+      role: role, method: method, scheme: scheme, path: path, fields: fields, body: request.body,
       bodyByteCount: request.bodyByteCount)
   }
 }
 
 extension Verdict {
-  /// What is known of a request that no rule is applied to.
+  /// What is known of a request before any rule is applied to it.
   init(unchecked request: PushRequest) {
-    deviceToken = RequestTarget.deviceToken(in: request.path)
-    messageID = request.text("apns-id").flatMap { HeaderRules.isUUID($0) ? $0 : nil }
+    deviceToken = request.target?.deviceToken
+    let id = request.text(request.hasRequestID ? "apns-request-id" : "apns-id").flatMap {
+      HeaderRules.isUUID($0) ? $0 : nil
+    }
+    if request.hasRequestID { requestID = id } else { messageID = id }
   }
 }
 

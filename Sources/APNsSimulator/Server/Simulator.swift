@@ -7,8 +7,8 @@ public import Operations
 public final class Simulator: Sendable {
   /// An address that is listened on.
   public struct Address: Sendable, Equatable, CustomStringConvertible {
-    /// Which system it stands for.
-    public let environment: Environment
+    /// Which of Apple's hosts it stands for.
+    public let role: ListenerRole
     /// The host as configured; an IPv6 address without brackets.
     public let host: String
     /// The port, also when any was asked for.
@@ -139,7 +139,7 @@ public final class Simulator: Sendable {
       let socket = try Socket.listen(host: listener.host, port: listener.port)
       try use(socket)
       return Address(
-        environment: listener.environment, host: listener.host, port: socket.localAddress?.port ?? listener.port)
+        role: listener.role, host: listener.host, port: socket.localAddress?.port ?? listener.port)
     } catch {
       throw SimulatorError(.listener, "\(error)")
     }

@@ -4,16 +4,19 @@ import Operations
 public struct SimulatorConfiguration: Sendable {
   /// An address to listen on.
   public struct Listener: Sendable, Equatable {
-    /// Which system it stands for.
-    public var environment: Environment
+    /// Which of Apple's hosts it stands for.
+    public var role: ListenerRole
     /// A name or an address; an IPv6 address without brackets.
     public var host: String
     /// 0: any free port.
     public var port: UInt16
 
     /// An address to listen on.
-    public init(_ environment: Environment = .production, host: String = "127.0.0.1", port: UInt16 = 0) {
-      self.environment = environment
+    public init(
+      _ environment: Environment = .production, managesChannels: Bool = false, host: String = "127.0.0.1",
+      port: UInt16 = 0
+    ) {
+      role = ListenerRole(environment, managesChannels: managesChannels)
       self.host = host
       self.port = port
     }
@@ -35,7 +38,7 @@ public struct SimulatorConfiguration: Sendable {
   public var logPath: String?
   /// What goes wrong.
   public var script = FaultScript()
-  /// Where the simulator is controlled: a loopback address; nil: nowhere. The environment means nothing.
+  /// Where the simulator is controlled: a loopback address; nil: nowhere. The role means nothing.
   public var control: Listener?
   /// Told in one sentence what keeps the simulator from doing its work; on the loop's thread.
   public var diagnose: @Sendable (String) -> Void = { _ in }

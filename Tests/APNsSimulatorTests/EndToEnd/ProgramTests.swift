@@ -32,6 +32,8 @@ struct ProgramTests {
       (["--tls-dir", "a", "--no-checks", "--listen", "2197"], "--listen must be"),
       (["--tls-dir", "a", "--no-checks", "--listen", "staging=127.0.0.1:0"], "--listen must be"),
       (["--tls-dir", "a", "--no-checks", "--listen", "::1:0"], "--listen must be"),
+      (["--tls-dir", "a", "--no-checks", "--listen", "manage=127.0.0.1:0"], "manage-production=|manage-sandbox="),
+      (["--tls-dir", "a", "--no-checks", "--listen", "manage-sandbox=:0"], "--listen must be"),
       (["--tls-dir", "a", "--no-checks", "--device", "0a=gone"], "--device must be"),
       (["--tls-dir", "a", "--no-checks", "--device", "0a=unregistered@soon"], "--device must be"),
       (["--tls-dir", "a", "--team-id", "a", "--key-id", "b"], "go in step"),
@@ -72,14 +74,19 @@ struct ProgramTests {
   @Test("each listener is printed with its port and environment", .timeLimit(.minutes(1)))
   func listeners() async throws {
     let simulator = try await SimulatorProcess(
-      listeners: ["127.0.0.1:0", "production=localhost:0", "sandbox=[::1]:0"], checks: false, logs: false)
+      listeners: [
+        "127.0.0.1:0", "production=localhost:0", "sandbox=[::1]:0", "manage-production=127.0.0.1:0",
+        "manage-sandbox=localhost:0",
+      ], checks: false, logs: false)
 
     let lines = simulator.program.output.split(separator: "\n")
 
-    #expect(lines.count == 3)
+    #expect(lines.count == 5)
     #expect(lines[0].wholeMatch(of: /listening on 127\.0\.0\.1:[1-9][0-9]* \(production\)/) != nil)
     #expect(lines[1].wholeMatch(of: /listening on localhost:[1-9][0-9]* \(production\)/) != nil)
     #expect(lines[2].wholeMatch(of: /listening on \[::1\]:[1-9][0-9]* \(sandbox\)/) != nil)
+    #expect(lines[3].wholeMatch(of: /listening on 127\.0\.0\.1:[1-9][0-9]* \(manage-production\)/) != nil)
+    #expect(lines[4].wholeMatch(of: /listening on localhost:[1-9][0-9]* \(manage-sandbox\)/) != nil)
   }
 
   @Test("SIGTERM and SIGINT end it with the summary and 0", .timeLimit(.minutes(1)), arguments: [SIGTERM, SIGINT])

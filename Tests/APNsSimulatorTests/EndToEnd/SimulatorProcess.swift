@@ -54,6 +54,20 @@ final class SimulatorProcess: Sendable {
     return try JSONValue(parsing: Array(try #require(result.lines.last).utf8))
   }
 
+  /// A request by curl with these fields alone and a fresh provider token.
+  func send(
+    _ method: String, _ path: String, _ headers: [String: String] = [:], body: String? = nil, listener: Int = 0
+  ) async throws -> CurlAnswer {
+    let usual = ["authorization": "bearer \(try Self.providerToken.get())"]
+    let fields = usual.merging(headers) { $1 }.flatMap { ["--header", "\($0.key): \($0.value)"] }
+    let data = try body.map { ["--data-binary", "@\(try folder.write($0, to: "body"))"] } ?? []
+    let result = try await BuiltProgram(path: "/usr/bin/curl").run(
+      ["--silent", "--show-error", "--include", "--http2", "--cacert", authorityFile, "--request", method] + data
+        + fields + ["https://127.0.0.1:\(ports[listener])\(path)"])
+    #expect(result.status == 0, "\(result.errorOutput)")
+    return try CurlAnswer(result.output)
+  }
+
   /// A push by curl, to `127.0.0.1` and with a fresh provider token unless told otherwise.
   func push(
     _ deviceToken: String, _ headers: [String: String] = [:], body: String = #"{"aps":{"alert":"a"}}"#,

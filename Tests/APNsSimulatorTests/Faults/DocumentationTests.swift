@@ -11,11 +11,12 @@ struct DocumentationTests {
       contentsOf: root.appending(path: "Sources/APNsSimulator/APNsSimulator.docc/APNsSimulator.md"), encoding: .utf8)
   }
 
-  @Test("names every action, setting and violation")
+  @Test("names every action, setting, violation and reason")
   func names() throws {
     let page = try Self.page()
     let names =
       FaultAction.all.map(\.name) + SettingName.allCases.map(\.rawValue) + Violation.allCases.map(\.rawValue)
+      + Reason.allCases.map(\.rawValue)
 
     for name in names { #expect(page.contains("`\(name)`"), "\(name)") }
   }

@@ -56,6 +56,9 @@ struct ScriptTests {
     rule(
       #"{"do":{"switch_environment":{"key":"a","environment":"test"}}}"#,
       "1:64: must be \"production\", \"sandbox\", or null for both, not \"test\""),
+    rule(#"{"do":{"broadcast_capability":{"topic":"a"}}}"#, #"1:41: needs "topic", a bundle id, and "on""#),
+    rule(
+      #"{"do":{"broadcast_capability":{"topic":"a","on":"no"}}}"#, #"1:59: must be true or false, not "no""#),
     rule(#"{"limit":1,"limit":2}"#, "1:22: 'limit' is given twice"),
   ]
 

@@ -26,7 +26,6 @@ struct RequestRulesTests {
     RequestCase("PUT", .sample(method: "PUT"), "MethodNotAllowed"),
     RequestCase("root", .sample(path: "/"), "BadPath"),
     RequestCase("version 2", .sample(path: "/2/device/0a"), "BadPath"),
-    RequestCase("broadcast", .sample(path: "/4/broadcasts/apps/com.example.app"), "BadPath"),
     RequestCase("two segments", .sample(path: "/3/device/0a/0a"), "BadPath"),
     RequestCase("query", .sample(path: "/3/device/0a?b"), "BadPath"),
     RequestCase("devices", .sample(path: "/3/devices/0a"), "BadPath"),
