@@ -23,7 +23,4 @@ public struct ListenerRole: Sendable, Hashable {
     guard let environment = Environment(listenerName: name) else { return nil }
     self.init(environment, managesChannels: managesChannels)
   }
-
-  /// The methods that any of its paths takes.
-  var methods: [String] { managesChannels ? ["POST", "GET", "DELETE"] : ["POST"] }
 }

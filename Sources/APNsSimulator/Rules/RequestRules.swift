@@ -40,13 +40,10 @@ public struct RequestRules: Sendable {
     _ request: PushRequest, _ verdict: inout Verdict, now: UnixMilliseconds
   ) throws(Rejection) {
     if request.scheme != "https" { verdict.warnings.append(":scheme is not https") }
-    let target = request.target
+    guard let target = request.target else { throw Rejection(.badPath) }
+    guard target.methods.contains(request.method) else { throw Rejection(.methodNotAllowed) }
     let call = ChannelCall(target, method: request.method)
     if let call { verdict.success.status = call.status }
-    guard (target?.methods ?? request.role.methods).contains(request.method) else {
-      throw Rejection(.methodNotAllowed)
-    }
-    guard let target else { throw Rejection(.badPath) }
     let keyID = try providerTokens.check(request.value("authorization"), environment: request.environment, now: now)
     switch target {
     case .device(let deviceToken):

@@ -21,7 +21,8 @@ struct BroadcastRulesTests {
     RequestCase("suffix of voip", .broadcast(path: "/4/broadcasts/apps/com.example.app.voip"), "TopicDisallowed"),
     RequestCase(
       "suffix that is none", .broadcast(path: "/4/broadcasts/apps/com.example.app.push-type.live"), "TopicDisallowed"),
-    RequestCase("call about channels", .broadcast(path: "/1/apps/com.example.app/channels"), "BadPath"),
+    RequestCase("creation of a channel", .broadcast(path: "/1/apps/com.example.app/channels"), "BadPath"),
+    RequestCase("list of channels", .broadcast(method: "GET", path: "/1/apps/com.example.app/all-channels"), "BadPath"),
   ]
 
   static let headers = [
