@@ -8,7 +8,7 @@ enum ChannelCall: Sendable, Equatable {
   case list
 
   /// The call of a path and its method; nil when it is none.
-  init?(_ target: RequestTarget, method: String) {
+  init?(_ target: RequestTarget?, method: String) {
     switch (target, method) {
     case (.channels, "POST"): self = .create
     case (.channels, "GET"): self = .read

@@ -60,6 +60,9 @@ public struct PushRequest: Sendable, Equatable {
   /// Whether its id is an `apns-request-id`, as that of all but pushes to devices is, and no `apns-id`.
   var hasRequestID: Bool { role.managesChannels || target?.bundleID != nil }
 
+  /// The statuses that say that it is accepted. A creation was seen answered with 200 as well as with Apple's 201.
+  var acceptedStatuses: [Int] { [200] + (ChannelCall(target, method: method).map { [$0.status] } ?? []) }
+
   /// The value of the first field of that name.
   func value(_ name: String) -> [UInt8]? { fields.first { $0.name == name }?.value }
 

@@ -42,8 +42,6 @@ public struct RequestRules: Sendable {
     if request.scheme != "https" { verdict.warnings.append(":scheme is not https") }
     guard let target = request.target else { throw Rejection(.badPath) }
     guard target.methods.contains(request.method) else { throw Rejection(.methodNotAllowed) }
-    let call = ChannelCall(target, method: request.method)
-    if let call { verdict.success.status = call.status }
     let keyID = try providerTokens.check(request.value("authorization"), environment: request.environment, now: now)
     switch target {
     case .device(let deviceToken):
@@ -51,7 +49,7 @@ public struct RequestRules: Sendable {
     case .broadcast(let bundleID), .channels(let bundleID), .allChannels(let bundleID):
       try topics.check(bundleID: bundleID, keyID: keyID)
       let app = ChannelStore.App(bundleID: bundleID, environment: request.environment)
-      if let call {
+      if let call = ChannelCall(target, method: request.method) {
         verdict.success = try ChannelRules.perform(
           call, request, of: app, channels: &channels, warnings: &verdict.warnings)
       } else {

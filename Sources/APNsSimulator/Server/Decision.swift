@@ -35,15 +35,13 @@ struct Decision: Sendable {
   var commandsBefore: [ServerCommand] = []
   /// What is done to the connection after it.
   var commandsAfter: [ServerCommand] = []
-
-  /// The statuses of an accepted request.
+  /// The statuses that say that the request is accepted.
   private let acceptedStatuses: [Int]
 
   /// The plain consequence of a verdict on a request.
   init(_ verdict: Verdict, on request: PushRequest, ids: inout MessageIDs) {
     status = verdict.status
-    // A creation was seen answered with 200 too.
-    acceptedStatuses = [200, verdict.success.status]
+    acceptedStatuses = request.acceptedStatuses
     reason = verdict.rejection?.reason.rawValue
     timestamp = verdict.rejection?.timestamp
     if verdict.isAccepted {

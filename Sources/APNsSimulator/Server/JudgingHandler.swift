@@ -84,7 +84,7 @@ final class JudgingHandler: ServerHandler {
   func leftOut(_ received: ServerRequest, reply: ServerReply) {
     let request = request(received)
     retries.leftOut(PushIdentity(request, Verdict(unchecked: request)))
-    if reply.outcome == .answer, reply.status == 200 { ledger.withLock { $0.leftOut() } }
+    if reply.outcome == .answer, request.acceptedStatuses.contains(reply.status) { ledger.withLock { $0.leftOut() } }
   }
 
   private func virtualTime(_ time: UnixMilliseconds) -> UnixMilliseconds {

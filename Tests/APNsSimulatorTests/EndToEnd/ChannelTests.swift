@@ -181,6 +181,20 @@ struct ChannelTests {
     #expect(order == [[4, 0], [1, 1], [4, 0], [1, 3]])
   }
 
+  @Test("a creation whose answer a GOAWAY leaves out is not counted as accepted")
+  func leftOut() async throws {
+    let simulator = try await LocalSimulator(#"{"rules":[{"do":{"goaway":{"last_stream":0,"then":"close"}}}]}"#) {
+      $0.listeners = [.init(managesChannels: true)]
+    }
+    let client = try simulator.client()
+
+    try client.send(1, [":path": Self.channels, "apns-topic": nil], body: Self.recent)
+    _ = try await client.peer.framesToEnd()
+
+    #expect(simulator.summary.accepted == 0)
+    #expect(simulator.summary.byReason == ["left out": 1])
+  }
+
   @Test("without checks a broadcast is answered 200 with its request id and logged")
   func unchecked() async throws {
     let simulator = try await SimulatorProcess(listeners: Self.listeners, checks: false)
