@@ -12,7 +12,7 @@ struct LedgerEntry: Sendable {
   var wasLeftOut = false
   /// How many streams its connection had open.
   var openStreams = 0
-  /// Nil: answered with 200. Otherwise the word to count it under.
+  /// Nil: accepted. Otherwise the word to count it under.
   var outcome: String?
 }
 

@@ -4,7 +4,7 @@ import JSON
 public struct Summary: Sendable, Equatable {
   /// Requests received whole.
   public var requests = 0
-  /// Those answered with 200.
+  /// Those answered with 200, or, when they make or delete a channel, with 201 and 204.
   public var accepted = 0
   /// The others, by the reason of their answer.
   public var byReason: [String: Int] = [:]
