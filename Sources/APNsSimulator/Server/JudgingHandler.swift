@@ -76,6 +76,8 @@ final class JudgingHandler: ServerHandler {
     }
     raiseStreamLimit(received.connection, &decision)
     decision.fill(&reply)
+    // RFC 9110 section 9.3.2: the fields of the answer, and no content.
+    if request.method == "HEAD" { reply.body = [] }
     count(request, received, verdict, decision, at: receivedAt)
     if decision.isAccepted { deliver(request, verdict, decision, at: now) }
     record(LogEntry(request: request, received: received, verdict: verdict, decision: decision, receivedAt: receivedAt))

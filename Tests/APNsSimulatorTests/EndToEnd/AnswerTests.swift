@@ -95,6 +95,19 @@ struct AnswerTests {
     #expect(entry["body"]?.isNull == true)
   }
 
+  @Test("HEAD is refused without a body", .timeLimit(.minutes(1)))
+  func head() async throws {
+    let simulator = try await SimulatorProcess()
+
+    let result = try await BuiltProgram(path: "/usr/bin/curl").run([
+      "--silent", "--show-error", "--head", "--http2", "--cacert", simulator.authorityFile,
+      "https://127.0.0.1:\(simulator.ports[0])/3/device/0a0b",
+    ])
+
+    #expect(result.status == 0, "\(result.errorOutput)")
+    #expect(result.output.hasPrefix("HTTP/2 405"))
+  }
+
   @Test("fields beyond 8000 bytes get 431 and count as a violation", .timeLimit(.minutes(1)))
   func headerList() async throws {
     let simulator = try await SimulatorProcess()
