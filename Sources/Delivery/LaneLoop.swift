@@ -29,6 +29,10 @@ actor LaneLoop {
   var inFlightOf: [CredentialID: Int] = [:]
   /// Credentials whose hold is not written yet, with the reason.
   var unwrittenHolds: [CredentialID: String] = [:]
+  /// Credentials of which the store says that nothing can be sent for them.
+  var troubled: Set<CredentialID> = []
+  /// What is to be said of credentials there; a nil text: it can be sent again.
+  var unwrittenTroubles: [CredentialID: String?] = [:]
   /// No batch of the credential is handed out before this.
   var gates: [CredentialID: MonotonicTime] = [:]
   var fuses: [CredentialID: RetirementFuse] = [:]
@@ -71,6 +75,7 @@ actor LaneLoop {
       for lane in news.lanes { schedule.wake(lane) }
       await apply(news.answers)
       await writeHolds()
+      await writeTroubles()
       await flushIfDue()
       await releaseLeaving()
       await renewLeases()
@@ -91,6 +96,7 @@ actor LaneLoop {
   func update(_ current: [Credential]) {
     sender.learn(current)
     credentials = Dictionary(uniqueKeysWithValues: current.map { ($0.id, $0) })
+    troubled = Set(current.filter { $0.trouble != nil }.map(\.id))
     let nowHeld = Set(current.filter { $0.heldSince != nil }.map(\.id)).union(unwrittenHolds.keys)
     if nowHeld != held {
       held = nowHeld

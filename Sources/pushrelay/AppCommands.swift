@@ -7,8 +7,9 @@ import PushCore
 extension Credential {
   /// A line for people.
   fileprivate var line: String {
-    let state = heldSince.map { "paused since \(RFC3339.format($0)): \(heldReason ?? "")" } ?? "active"
-    return "\(topic)  \(environment.name)  \(state)"
+    let state = heldSince.map { "paused since \(RFC3339.format($0)): \(heldReason ?? "")" }
+    let obstacle = trouble.map { "active, but nothing could be sent since \(RFC3339.format($0.since)): \($0.text)" }
+    return "\(topic)  \(environment.name)  \(state ?? obstacle ?? "active")"
   }
 
   /// The members of its JSON object.
@@ -21,6 +22,8 @@ extension Credential {
     writer.member("state", heldSince == nil ? "active" : "paused")
     writer.member("reason", heldReason)
     writer.member("since", heldSince.map(RFC3339.format))
+    writer.member("trouble", trouble?.text)
+    writer.member("trouble_since", trouble.map { RFC3339.format($0.since) })
   }
 }
 

@@ -13,6 +13,8 @@ struct Standing {
   private var heldReason: String?
   /// What APNs said about a device that is tried again.
   private var lastReason: String?
+  /// Why nothing can be sent at the moment.
+  private var trouble: Credential.Trouble?
 
   /// Devices that are looked at for a reason: one page.
   private static let pageSize = 1000
@@ -24,6 +26,7 @@ struct Standing {
       let credentials = try await store.credentials()
       heldReason = credentials.first { $0.topic == status.topic && $0.heldSince != nil }?.heldReason
     case .sending, .queued:
+      trouble = try await store.credentials().first { $0.topic == status.topic && $0.trouble != nil }?.trouble
       guard status.counts.pending > 0 else { return }
       let page = try await store.receipts(status.id, outcome: .pending, after: DeviceID(0), limit: Self.pageSize)
       lastReason = page.receipts.lazy.compactMap { ReasonTable.text(of: $0.reason, stored: $0.storedReason) }.first
@@ -35,7 +38,7 @@ struct Standing {
   var story: String? {
     switch status.state {
     case .held, .parked: outlook
-    case .sending, .queued: lastReason.map { "some devices are tried again; the last reason is \($0)" }
+    case .sending, .queued: obstacle ?? lastReason.map { "some devices are tried again; the last reason is \($0)" }
     case .scheduled, .done, .canceled: nil
     }
   }
@@ -44,12 +47,16 @@ struct Standing {
   var outlook: String {
     switch status.state {
     case .scheduled: "it is sent from \(RFC3339.format(status.sendAt ?? status.createdAt)) on"
-    case .queued: "no relay has taken it: \(Self.isServing)"
-    case .sending: "it goes on by itself" + (lastReason.map { "; the last reason is \($0)" } ?? "")
+    case .queued: obstacle ?? "no relay has taken it: \(Self.isServing)"
+    case .sending: obstacle ?? "it goes on by itself" + (lastReason.map { "; the last reason is \($0)" } ?? "")
     case .held: hold
     case .parked: "it killed its worker repeatedly, and an operator must decide"
     case .done, .canceled: "nothing more will happen"
     }
+  }
+
+  private var obstacle: String? {
+    trouble.map { "nothing could be sent since \(RFC3339.format($0.since)): \($0.text)" }
   }
 
   private var hold: String {

@@ -122,6 +122,9 @@ final class FaultyStore: Store {
   func signerSeen(_ credentials: [CredentialID]) async throws(StoreError) {
     try await store.signerSeen(credentials)
   }
+  func note(trouble: String?, of credentials: [CredentialID]) async throws(StoreError) {
+    try await call("note") { () throws(StoreError) in try await store.note(trouble: trouble, of: credentials) }
+  }
   func sweep() async throws(StoreError) {
     try await call("sweep") { () throws(StoreError) in try await store.sweep() }
   }

@@ -160,8 +160,12 @@ struct WorkerTests {
       try await bench.until("it was tried twice") { bench.sender.sent.count >= 40 }
 
       #expect(try await bench.receipts(id).isEmpty)
+      #expect(try await bench.store.credentials().compactMap { $0.trouble?.text } == ["connection refused. start it"])
       sender.script { _ in .accepted }
       let status = try await bench.final(id)
+      try await bench.until("the trouble is over") {
+        try await bench.store.credentials().allSatisfy { $0.trouble == nil }
+      }
 
       #expect(status.counts.accepted == 20)
       #expect(try await bench.receipts(id).allSatisfy { $0.attempts == 1 })

@@ -192,6 +192,34 @@ struct QueueTests {
     #expect(waited.errorOutput.contains("TooManyRequests"), "\(waited.text)")
   }
 
+  @Test("while APNs cannot be reached, the status and the app's say so and why")
+  func unreachable() async throws {
+    let site = try await Site()
+    let port = try freePort()
+    try site.writeConfiguration(address: "localhost:\(port)")
+    let relay = try await site.serve()
+    let id = try await site.sendpush("enqueue", "--token", Site.token(1), "--title", "Hello").lines[0]
+
+    let words = "APNs at localhost:\(port): no connection can be made there"
+    try await eventually("the status says it") { try await site.sendpush("status", id).output.contains(words) }
+    let waited = try await site.sendpush("status", id, "--wait", "--timeout", "10ms")
+    let app = try await site.pushrelay("app", "status")
+    relay.signal(SIGTERM)
+    _ = try await relay.result()
+    try site.writeConfiguration()
+    let after = try await site.whileServing { _ in
+      _ = try await site.sendpush("status", id, "--wait")
+      try await eventually("the app's trouble is over") {
+        try await site.pushrelay("app", "status").output.contains("active\n")
+      }
+      return try await site.sendpush("status", id)
+    }
+
+    #expect(waited.status == 75 && waited.errorOutput.contains(words), "\(waited.text)")
+    #expect(app.output.contains("active, but nothing could be sent since") && app.output.contains(words), "\(app.text)")
+    #expect(after.output.contains("1 accepted"), "\(after.text)")
+  }
+
   @Test("an apns-id that was chosen is the one that APNs got and the receipt shows")
   func chosenID() async throws {
     let site = try await Site()

@@ -7,6 +7,7 @@ extension StoreBehavior {
   static let pauses = [
     StoreBehavior("Held work is not claimed, and comes back with its tries and claims as they were", holding),
     StoreBehavior("Holding one environment leaves the other at work", holdingOneEnvironment),
+    StoreBehavior("A credential's trouble keeps its beginning until it is over, and holds nothing", trouble),
     StoreBehavior("A publish to a held app is taken and waits", publishingWhileHeld),
     StoreBehavior("A list of held devices waits for its credential alone", heldLists),
     StoreBehavior("A task released as held comes back with the resume", releasedAsHeld),
@@ -47,6 +48,20 @@ private func holding(_ fixture: StoreFixture) async throws {
   #expect(list.tries == 1 && list.attempt == 1 && list.epoch == 1)
   try await fixture.deliver(list)
   #expect(try await fixture.status(id).counts.accepted == 2)
+}
+
+private func trouble(_ fixture: StoreFixture) async throws {
+  let credentials = try await fixture.bindApp(StoreFixture.topic, [.production, .sandbox]).map(\.id)
+  func troubles() async throws -> [Credential.Trouble?] { try await fixture.store.credentials().map(\.trouble) }
+  let start = fixture.clocks.wallTime()
+  try await fixture.store.note(trouble: "no connection", of: [credentials[0]])
+  fixture.clocks.advance(by: .seconds(5))
+  try await fixture.store.note(trouble: "no certificate", of: [credentials[0]])
+
+  #expect(try await troubles() == [.init(since: start, text: "no certificate"), nil])
+  #expect(try await fixture.store.credentials()[0].heldSince == nil)
+  try await fixture.store.note(trouble: nil, of: credentials)
+  #expect(try await troubles() == [nil, nil])
 }
 
 private func holdingOneEnvironment(_ fixture: StoreFixture) async throws {

@@ -21,6 +21,21 @@ extension LaneLoop {
     tell(.held(known, reason: text))
   }
 
+  /// Tells the store, for people, why nothing can be sent, or that it can again.
+  func writeTroubles() async {
+    guard storeMayWork else { return }
+    for (trouble, credentials) in Dictionary(grouping: unwrittenTroubles, by: \.value) {
+      let isWritten: Void? = await ask { () throws(StoreError) in
+        try await store.note(trouble: trouble, of: credentials.map(\.key))
+      }
+      if isWritten == nil { return }
+      for credential in credentials {
+        unwrittenTroubles[credential.key] = nil
+        if trouble == nil { troubled.remove(credential.key) } else { troubled.insert(credential.key) }
+      }
+    }
+  }
+
   /// Writes new holds to the store, so that no worker claims that work.
   func writeHolds() async {
     guard storeMayWork else { return }

@@ -40,7 +40,7 @@ extension LaneLoop {
     switch answer.verdict {
     case .accepted:
       run.progress.settle(position, settlement(.accepted, answer))
-      if gates[batch.credential] != nil { reached(batch.credential) }
+      if !gates.isEmpty || !troubled.isEmpty { reached(batch.credential) }
     case .rejected(let reason):
       run.progress.settle(position, settlement(.rejected, answer, reason))
     case .gone(let reason, let registeredBefore):
@@ -149,12 +149,15 @@ extension LaneLoop {
     if failure.kind != .notSent, gates[credential] == nil, let known = credentials[credential] {
       tell(.unreachable(known, failure))
     }
+    if failure.kind != .notSent, !troubled.contains(credential) {
+      unwrittenTroubles.updateValue("\(failure)", forKey: credential)
+    }
     gates[credential] = max(gates[credential] ?? until, until)
   }
 
   private func reached(_ credential: CredentialID) {
-    gates[credential] = nil
-    if let known = credentials[credential] { tell(.reachable(known)) }
+    if gates.removeValue(forKey: credential) != nil, let known = credentials[credential] { tell(.reachable(known)) }
+    if troubled.contains(credential) { unwrittenTroubles.updateValue(nil, forKey: credential) }
   }
 
   /// Reason texts that no table has get a number from the store before they are written.

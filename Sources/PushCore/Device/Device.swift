@@ -156,11 +156,27 @@ public struct Credential: Sendable, Equatable {
   public var heldSince: UnixMilliseconds?
   /// Why it is held: APNs' reason, `operator`, or `NoSigner`.
   public var heldReason: String?
+  /// Why nothing can be sent for it at the moment, as a worker last said; nil = it can, as far as is known.
+  public var trouble: Trouble?
+
+  /// What keeps pushes from being sent, though nobody has paused them.
+  public struct Trouble: Sendable, Equatable {
+    /// Since when.
+    public var since: UnixMilliseconds
+    /// What, and what to do: for people.
+    public var text: String
+
+    /// A trouble by its parts.
+    public init(since: UnixMilliseconds, text: String) {
+      self.since = since
+      self.text = text
+    }
+  }
 
   /// A credential by its values.
   public init(
     id: CredentialID, appID: AppID, topic: String, environment: Environment, teamID: String?, keyID: String?,
-    certificateSHA256: [UInt8]? = nil, heldSince: UnixMilliseconds?, heldReason: String?
+    certificateSHA256: [UInt8]? = nil, heldSince: UnixMilliseconds?, heldReason: String?, trouble: Trouble? = nil
   ) {
     self.certificateSHA256 = certificateSHA256
     self.id = id
@@ -171,5 +187,6 @@ public struct Credential: Sendable, Equatable {
     self.keyID = keyID
     self.heldSince = heldSince
     self.heldReason = heldReason
+    self.trouble = trouble
   }
 }

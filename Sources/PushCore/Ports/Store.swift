@@ -75,6 +75,8 @@ public protocol Store: ProviderTokenStore {
   func resume(_ credentials: [CredentialID]) async throws(StoreError)
   /// Says that this worker can sign for these credentials; frees those held as `NoSigner`.
   func signerSeen(_ credentials: [CredentialID]) async throws(StoreError)
+  /// Notes for people why nothing can be sent for credentials at the moment; nil: it can again.
+  func note(trouble: String?, of credentials: [CredentialID]) async throws(StoreError)
   /// The periodic care of a worker: sets due tasks of held credentials aside and takes back those of resumed ones, ends parked work past its
   /// deadline, holds what nobody signs for.
   func sweep() async throws(StoreError)

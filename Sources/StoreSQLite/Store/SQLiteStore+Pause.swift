@@ -36,6 +36,17 @@ extension SQLiteStore {
     try await resumeTasks()
   }
 
+  /// Notes why nothing can be sent, or that it can again.
+  public func note(trouble: String?, of credentials: [CredentialID]) async throws(StoreError) {
+    _ = try await write { (transaction) throws(StoreError) in
+      try transaction.run(
+        """
+        UPDATE credential SET trouble=?2, trouble_since=CASE WHEN ?2 IS NULL THEN NULL ELSE coalesce(trouble_since,?3) END
+        WHERE credential_id IN (SELECT value FROM json_each(?1))
+        """, JSONList(credentials), trouble, transaction.now)
+    }
+  }
+
   /// Notes that this process can sign for these credentials.
   public func signerSeen(_ credentials: [CredentialID]) async throws(StoreError) {
     let isFreed = try await write { (transaction) throws(StoreError) in

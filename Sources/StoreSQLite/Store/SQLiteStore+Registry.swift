@@ -1,3 +1,4 @@
+import Operations
 import PushCore
 
 extension SQLiteStore {
@@ -77,18 +78,22 @@ extension Transaction {
     let all = try all(
       """
       SELECT c.credential_id, c.app_id, a.topic, c.environment, c.team_id, c.key_id, c.held_since, c.held_reason,
-        c.certificate_sha256
+        c.certificate_sha256, c.trouble, c.trouble_since
       FROM credential c JOIN app a ON a.app_id=c.app_id ORDER BY c.credential_id
       """
     ) { (row) throws(StoreError) in
       guard let environment = Environment(rawValue: UInt8(truncatingIfNeeded: row.integer(3))) else {
         throw .unreadable("credential \(row.integer(0))")
       }
+      let trouble = row.optional(9, Row.text).map { text in
+        Credential.Trouble(since: UnixMilliseconds(row.integer(10)), text: text)
+      }
       return Credential(
         id: CredentialID(row.integer(0)), appID: AppID(row.integer(1)), topic: row.text(2), environment: environment,
         teamID: row.optional(4, Row.text), keyID: row.optional(5, Row.text),
         certificateSHA256: row.optional(8, Row.bytes),
-        heldSince: row.optional(6, Row.integer).map { .init($0) }, heldReason: row.optional(7, Row.text))
+        heldSince: row.optional(6, Row.integer).map { .init($0) }, heldReason: row.optional(7, Row.text),
+        trouble: trouble)
     }
     guard let topics else { return all }
     return all.filter { topics.contains($0.topic) }
