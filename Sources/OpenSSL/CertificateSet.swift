@@ -1,16 +1,19 @@
 /// A certificate authority of one's own and one server certificate by it, in PEM: for stand-ins and tests, where
 /// clients are told to trust that authority.
 public struct CertificateSet: Sendable, Equatable {
-  /// The authority's certificate. Its key is not kept: it signs once.
+  /// The authority's certificate.
   public var authority: [UInt8]
+  /// The authority's private key.
+  public var authorityKey: [UInt8]
   /// The server's certificate.
   public var certificate: [UInt8]
   /// The private key of the server's certificate.
   public var privateKey: [UInt8]
 
-  /// A set of three PEM texts.
-  public init(authority: [UInt8], certificate: [UInt8], privateKey: [UInt8]) {
+  /// A set of four PEM texts.
+  public init(authority: [UInt8], authorityKey: [UInt8], certificate: [UInt8], privateKey: [UInt8]) {
     self.authority = authority
+    self.authorityKey = authorityKey
     self.certificate = certificate
     self.privateKey = privateKey
   }

@@ -1,5 +1,6 @@
 /// A TLS protocol version.
 public enum TLSVersion: Int32, Sendable, CaseIterable {
+  case tls10 = 0x0301
   case tls11 = 0x0302
   case tls12 = 0x0303
   case tls13 = 0x0304
@@ -21,10 +22,16 @@ public struct TLSClientConfiguration: Sendable, Hashable {
 
 /// How a TLS server presents itself.
 public struct TLSServerConfiguration: Sendable, Hashable {
-  /// A PEM file: the server's certificate, then its intermediates.
-  public var certificateFile: String
-  /// A PEM file with the certificate's private key.
-  public var privateKeyFile: String
+  /// Where a server's certificate and its private key come from.
+  public enum Identity: Sendable, Hashable {
+    /// PEM files; behind the certificate stand its intermediates.
+    case files(certificate: String, privateKey: String)
+    /// PEM texts: one certificate and its key.
+    case texts(certificate: [UInt8], privateKey: [UInt8])
+  }
+
+  /// The server's certificate and its private key.
+  public var identity: Identity
   /// The application protocols accepted by ALPN, best first; a client that offers none of them is refused. Empty: ALPN
   /// is not answered. Default `h2`.
   public var applicationProtocols: [String] = ["h2"]
@@ -37,9 +44,13 @@ public struct TLSServerConfiguration: Sendable, Hashable {
   /// The highest version accepted. Default TLS 1.3.
   public var maximumVersion = TLSVersion.tls13
 
-  /// A certificate and its key, the rest by default.
+  /// The certificate of a set, the rest by default.
+  public init(_ set: CertificateSet) {
+    identity = .texts(certificate: set.certificate, privateKey: set.privateKey)
+  }
+
+  /// Files with a certificate and its key, the rest by default.
   public init(certificateFile: String, privateKeyFile: String) {
-    self.certificateFile = certificateFile
-    self.privateKeyFile = privateKeyFile
+    identity = .files(certificate: certificateFile, privateKey: privateKeyFile)
   }
 }

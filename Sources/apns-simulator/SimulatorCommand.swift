@@ -16,7 +16,7 @@ enum SimulatorCommand {
             "[production=|sandbox=|manage-production=|manage-sandbox=]HOST:PORT, port 0 for any; manage-: the calls that "
               + "manage channels (default: 127.0.0.1:2197)",
             repeatable: true),
-          .value("tls-dir", "DIR", "folder of ca.pem, cert.pem and key.pem, made when they are not there"),
+          .value("tls-dir", "DIR", "folder of ca.pem, cert.pem and their keys, made when they are not there"),
           .value("tls-name", "NAME", "another name or address for the certificate", repeatable: true),
         ]),
       OptionGroup(

@@ -31,8 +31,9 @@ extension SendFailure {
       case .tlsVerification:
         unreachable(
           "its certificate is not trusted",
-          "Install ca-certificates; for another APNs such as the simulator give its CA with apns.ca_file or --ca"
-        )
+          (failure.remedy.isEmpty
+            ? "Install ca-certificates" : failure.remedy.prefix(1).uppercased() + failure.remedy.dropFirst())
+            + "; the CA of another APNs such as the simulator is given with apns.ca_file or --ca")
       case .certificateRefused:
         unreachable(
           "it refuses the certificate of the app",

@@ -1,8 +1,9 @@
 internal import Glibc
-import OpenSSL
+public import OpenSSL
 import Operations
 
-/// The folder of the simulator's certificates: `ca.pem` for clients to trust, `cert.pem` and `key.pem` for itself.
+/// The folder of the simulator's certificates: `ca.pem` for clients to trust, `cert.pem` and `key.pem` for itself, and
+/// `ca-key.pem` to make more by that authority.
 public struct TLSDirectory: Sendable {
   /// The names that every certificate has.
   public static let usualNames = ["localhost", "127.0.0.1", "::1"]
@@ -14,6 +15,8 @@ public struct TLSDirectory: Sendable {
 
   /// The authority's certificate.
   public var authorityFile: String { "\(path)/ca.pem" }
+  /// The authority's private key.
+  var authorityKeyFile: String { "\(path)/ca-key.pem" }
   /// The server's certificate.
   public var certificateFile: String { "\(path)/cert.pem" }
   /// The server's private key.
@@ -21,7 +24,8 @@ public struct TLSDirectory: Sendable {
 
   /// Keeps the certificates when they belong together, are good for another day and have all names; makes new ones
   /// otherwise. Simulators that start at the same time wait for each other.
-  public func prepare(names: [String], now: UnixMilliseconds) throws(SimulatorError) {
+  @discardableResult
+  public func prepare(names: [String], now: UnixMilliseconds) throws(SimulatorError) -> CertificateSet {
     let names = Self.usualNames + names.filter { !Self.usualNames.contains($0) }
     if let name = names.first(where: { !CertificateSet.isName($0) }) {
       throw SimulatorError(.certificate, "--tls-name: '\(name)' is neither a DNS name nor an address")
@@ -29,22 +33,13 @@ public struct TLSDirectory: Sendable {
     do {
       let lock = try FolderLock(path)
       defer { lock.release() }
-      if let set = try existing(), set.isUsable(for: names, at: now.seconds + 86400) { return }
+      if let set = try existing(), set.isUsable(for: names, at: now.seconds + 86400) { return set }
       let set = try CertificateSet.issue(names: names, at: now.seconds)
+      try AtomicFile.write(set.authorityKey, to: authorityKeyFile, mode: 0o600)
       try AtomicFile.write(set.privateKey, to: privateKeyFile, mode: 0o600)
       try AtomicFile.write(set.certificate, to: certificateFile, mode: 0o644)
       try AtomicFile.write(set.authority, to: authorityFile, mode: 0o644)
-    } catch {
-      throw SimulatorError(.certificate, "--tls-dir: \(error)")
-    }
-  }
-
-  /// A server's TLS on these files: TLS 1.2 or later, `h2` alone, and a certificate asked of each client, as APNs does.
-  func serverContext() throws(SimulatorError) -> TLSContext {
-    var configuration = TLSServerConfiguration(certificateFile: certificateFile, privateKeyFile: privateKeyFile)
-    configuration.requestsClientCertificate = true
-    do {
-      return try TLSContext(server: configuration)
+      return set
     } catch {
       throw SimulatorError(.certificate, "--tls-dir: \(error)")
     }
@@ -52,9 +47,10 @@ public struct TLSDirectory: Sendable {
 
   private func existing() throws(SystemError) -> CertificateSet? {
     guard let authority = try AtomicFile.read(authorityFile), let certificate = try AtomicFile.read(certificateFile),
-      let privateKey = try AtomicFile.read(privateKeyFile)
+      let privateKey = try AtomicFile.read(privateKeyFile), let authorityKey = try AtomicFile.read(authorityKeyFile)
     else { return nil }
-    return CertificateSet(authority: authority, certificate: certificate, privateKey: privateKey)
+    return CertificateSet(
+      authority: authority, authorityKey: authorityKey, certificate: certificate, privateKey: privateKey)
   }
 }
 

@@ -82,6 +82,7 @@ public struct FaultEffect: Sendable, Equatable {
 
   // The beginning of a connection.
   var refuses = false
+  var tls = TLSFault()
   var handshakeDelay: Duration?
   var settingsDelay: Duration?
   var sendsNoSettings = false

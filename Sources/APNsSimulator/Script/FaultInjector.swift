@@ -36,14 +36,14 @@ struct FaultInjector {
     requestsOfDevice = [:]
   }
 
-  /// How a new connection is treated.
-  mutating func greeting(for connection: UInt64, now: MonotonicTime) -> ServerGreeting {
-    guard !script.isEmpty else { return ServerGreeting() }
+  /// How a new connection is treated, but for its TLS, which stands beside it.
+  mutating func greeting(for connection: UInt64, now: MonotonicTime) -> (greeting: ServerGreeting, tls: TLSFault) {
+    guard !script.isEmpty else { return (ServerGreeting(), TLSFault()) }
     if connects.count >= Self.rememberedConnects { connects.removeFirst(Self.rememberedConnects / 2) }
     connects.append(now)
     var facts = FaultFacts(moment: .connection, number: Int(connection), connection: Int(connection))
     facts.connections = { [connects] time in connects.count { now.since($0) <= time } }
-    guard let effect = script.take(facts)?.effect else { return ServerGreeting() }
+    guard let effect = script.take(facts)?.effect else { return (ServerGreeting(), TLSFault()) }
     var greeting = ServerGreeting()
     greeting.refuses = effect.refuses
     greeting.handshakeDelay = effect.handshakeDelay ?? .zero
@@ -51,7 +51,7 @@ struct FaultInjector {
     greeting.settings = effect.settings
     greeting.updatesWindows = effect.updatesWindows
     greeting.fallsSilent = effect.fallsSilent
-    return greeting
+    return (greeting, effect.tls)
   }
 
   mutating func connectionClosed(_ connection: UInt64) { requestsOfConnection[connection] = nil }

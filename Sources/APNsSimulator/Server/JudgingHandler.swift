@@ -8,6 +8,7 @@ final class JudgingHandler: ServerHandler {
 
   private var rules: RequestRules
   private var faults: FaultInjector
+  private var tls: TLSContexts
   private var retries = RetryWatch()
   /// Kept for those who can ask for it.
   private var deliveries: DeliveryStore?
@@ -22,7 +23,11 @@ final class JudgingHandler: ServerHandler {
   /// The connections whose stream limit is not raised any more: it has been, or the script has set it.
   private var trusted: Set<UInt64> = []
 
-  init(_ configuration: SimulatorConfiguration, ledger: Lock<Ledger>, log: RequestLog?, clocks: any Clocks) {
+  init(
+    _ configuration: SimulatorConfiguration, tls: TLSContexts, ledger: Lock<Ledger>, log: RequestLog?,
+    clocks: any Clocks
+  ) {
+    self.tls = tls
     rules = configuration.rules
     faults = FaultInjector(configuration.script)
     checks = configuration.checks
@@ -36,8 +41,15 @@ final class JudgingHandler: ServerHandler {
   }
 
   func greeting(for connection: UInt64, listener: Int) -> ServerGreeting {
-    let greeting = faults.greeting(for: connection, now: clocks.monotonicTime())
+    var (greeting, fault) = faults.greeting(for: connection, now: clocks.monotonicTime())
     if greeting.settings.contains(where: \.isStreamLimit) { trusted.insert(connection) }
+    guard fault != TLSFault() else { return greeting }
+    do {
+      greeting.tls = try tls.context(fault)
+    } catch {
+      diagnose("\(error); a connection is refused for that")
+      greeting.refuses = true
+    }
     return greeting
   }
 

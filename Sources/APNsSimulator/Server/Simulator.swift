@@ -40,9 +40,11 @@ public final class Simulator: Sendable {
   public static func start(
     _ configuration: SimulatorConfiguration, clocks: any Clocks = SystemClocks()
   ) async throws -> Simulator {
-    let folder = TLSDirectory(path: configuration.tlsDirectory)
-    try folder.prepare(names: configuration.tlsNames, now: clocks.wallTime())
-    let tls = try folder.serverContext()
+    let names = TLSDirectory.usualNames + configuration.tlsNames
+    let now = clocks.wallTime()
+    let certificates = try TLSDirectory(path: configuration.tlsDirectory).prepare(
+      names: configuration.tlsNames, now: now)
+    let tls = TLSContexts(certificates, names: names, now: now)
     let log = try openLog(configuration.logPath)
     let ledger = Lock(Ledger())
     let orders = try Mailbox<Order>()
@@ -93,17 +95,19 @@ public final class Simulator: Sendable {
 
   /// Everything that lives on the loop; it keeps the server, and the server keeps the handler.
   private static func listen(
-    on loop: EventLoop, _ configuration: SimulatorConfiguration, tls: TLSContext, ledger: Lock<Ledger>,
+    on loop: EventLoop, _ configuration: SimulatorConfiguration, tls: TLSContexts, ledger: Lock<Ledger>,
     log: RequestLog?, clocks: any Clocks, orders: Mailbox<Order>
   ) throws -> Places {
+    var tls = tls
+    let usual = try tls.context()
     let judging =
-      configuration.isPlain ? nil : JudgingHandler(configuration, ledger: ledger, log: log, clocks: clocks)
+      configuration.isPlain ? nil : JudgingHandler(configuration, tls: tls, ledger: ledger, log: log, clocks: clocks)
     let handler: any ServerHandler =
       judging ?? CountingHandler(ledger: ledger, answerDelay: configuration.answerDelay, clocks: clocks)
     let streams: UInt32 = configuration.checks ? 1 : JudgingHandler.raisedStreamLimit
     var limits = ServerConfiguration(settings: [.maxConcurrentStreams(streams)])
     limits.answersEarly = judging != nil
-    let server = HTTP2Server(loop: loop, tls: tls, configuration: limits, handler: handler)
+    let server = HTTP2Server(loop: loop, tls: usual, configuration: limits, handler: handler)
     let addresses = try configuration.listeners.map { try listen($0, server) }
     var control: Address?
     if let listener = configuration.control, let judging {

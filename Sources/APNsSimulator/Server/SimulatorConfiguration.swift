@@ -24,7 +24,7 @@ public struct SimulatorConfiguration: Sendable {
 
   /// Where it listens; at least one.
   public var listeners: [Listener]
-  /// The folder of `ca.pem`, `cert.pem` and `key.pem`; created when it is not there.
+  /// The folder of `ca.pem`, `cert.pem` and their keys; created when it is not there.
   public var tlsDirectory: String
   /// Names and addresses of the certificate beyond localhost, 127.0.0.1 and ::1.
   public var tlsNames: [String] = []

@@ -75,7 +75,7 @@ public final class HTTP2Server {
     }
     let peer = socket.peerAddress?.description ?? "unknown address"
     do {
-      let stream = try TLSStream(server: tls, socket: socket, peer: peer)
+      let stream = try TLSStream(server: greeting.tls ?? tls, socket: socket, peer: peer)
       let connection = ServerConnection(
         id: lastConnection, listener: listener, server: self, stream: stream, greeting: greeting)
       try connection.start()

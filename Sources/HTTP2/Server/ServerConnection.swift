@@ -118,7 +118,7 @@ final class ServerConnection: EventHandler {
   }
 
   private func failHandshake() {
-    server.handler.violated(.handshake, connection: id)
+    if greeting.tls == nil { server.handler.violated(.handshake, connection: id) }
     close()
   }
 

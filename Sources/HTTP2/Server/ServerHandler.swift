@@ -1,3 +1,5 @@
+public import OpenSSL
+
 /// What a client did that HTTP/2 or the server's settings do not allow.
 public enum ServerViolation: Sendable, Equatable {
   /// More streams at once than SETTINGS_MAX_CONCURRENT_STREAMS, which the client had acknowledged.
@@ -15,9 +17,11 @@ public enum ServerViolation: Sendable, Equatable {
 }
 
 /// How a server treats a new connection.
-public struct ServerGreeting: Sendable, Equatable {
+public struct ServerGreeting: Sendable {
   /// The connection is closed at once.
   public var refuses = false
+  /// TLS in place of the server's own, to spoil the handshake; the client is not to blame for what comes of it.
+  public var tls: TLSContext?
   /// How long the handshake waits.
   public var handshakeDelay = Duration.zero
   /// Parameters of the first SETTINGS in place of the configuration's.

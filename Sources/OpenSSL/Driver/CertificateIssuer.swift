@@ -12,30 +12,43 @@ extension CertificateSet {
     try authority.add(NID_key_usage, "critical,keyCertSign,cRLSign", issuer: authority)
     try authority.add(NID_subject_key_identifier, "hash", issuer: authority)
     try authority.sign(with: authorityKey)
+    let set = CertificateSet(
+      authority: try authority.pem(), authorityKey: try authorityKey.privatePEM(), certificate: [], privateKey: [])
+    return try set.reissued(names: names, from: time - 3600, until: time + Int64(certificateDays) * 86400)
+  }
 
+  /// The same authority with another certificate and key, for `names`, good between two times (UNIX seconds).
+  public func reissued(names: [String], from start: Int64, until end: Int64) throws(CryptoError) -> CertificateSet {
+    guard let authority = CertificateHandle(pem: authority), let authorityKey = KeyHandle(privatePEM: authorityKey)
+    else {
+      throw .drainingQueue("read the authority of a certificate")
+    }
     let key = try KeyHandle.generateP256()
     let certificate = try CertificateHandle(commonName: names.first ?? "localhost", key: key)
-    certificate.setValidity(from: time - 3600, until: time + Int64(certificateDays) * 86400)
+    certificate.setValidity(from: start, until: end)
     try certificate.setIssuer(authority)
     try certificate.add(NID_basic_constraints, "critical,CA:FALSE", issuer: authority)
     try certificate.add(NID_key_usage, "critical,digitalSignature", issuer: authority)
     try certificate.add(NID_ext_key_usage, "serverAuth", issuer: authority)
     try certificate.add(NID_subject_key_identifier, "hash", issuer: authority)
     try certificate.add(NID_authority_key_identifier, "keyid:always", issuer: authority)
-    let alternatives = names.map { (isAddress($0) ? "IP:" : "DNS:") + $0 }
+    let alternatives = names.map { (Self.isAddress($0) ? "IP:" : "DNS:") + $0 }
     try certificate.add(NID_subject_alt_name, alternatives.joined(separator: ","), issuer: authority)
     try certificate.sign(with: authorityKey)
-    return CertificateSet(
-      authority: try authority.pem(), certificate: try certificate.pem(), privateKey: try key.privatePEM())
+    var set = self
+    set.certificate = try certificate.pem()
+    set.privateKey = try key.privatePEM()
+    return set
   }
 
-  /// Whether the three belong together, are good at `time` (UNIX seconds), and name each of `names`.
+  /// Whether the four belong together, are good at `time` (UNIX seconds), and name each of `names`.
   public func isUsable(for names: [String], at time: Int64) -> Bool {
     defer { ERR_clear_error() }
     guard let authority = CertificateHandle(pem: authority), let certificate = CertificateHandle(pem: certificate),
-      let key = KeyHandle(privatePEM: privateKey)
+      let key = KeyHandle(privatePEM: privateKey), let authorityKey = KeyHandle(privatePEM: authorityKey)
     else { return false }
-    return certificate.isSigned(by: authority) && certificate.has(key) && authority.isValid(at: time)
+    return authority.has(authorityKey) && certificate.isSigned(by: authority) && certificate.has(key)
+      && authority.isValid(at: time)
       && certificate.isValid(at: time) && names.allSatisfy { certificate.names($0) }
   }
 }
@@ -133,7 +146,8 @@ extension KeyHandle {
     return unsafe KeyHandle(owning: key)
   }
 
-  fileprivate convenience init?(privatePEM pem: [UInt8]) {
+  /// A private key from PEM without a password; nil when it is none.
+  convenience init?(privatePEM pem: [UInt8]) {
     guard let bio = unsafe BIO_new_mem_buf(pem, Int32(clamping: pem.count)) else { return nil }
     defer { unsafe BIO_free(bio) }
     guard let key = unsafe PEM_read_bio_PrivateKey(bio, nil, nil, nil) else { return nil }

@@ -48,7 +48,7 @@ private enum CertificateFile {
     guard let handle = readKey(bytes, password: password ?? "") else {
       throw isEncrypted ? .wrongPassword : .damaged(TLSError.drainQueue() ?? "its key is damaged")
     }
-    let handles = readCertificates(bytes)
+    let handles = X509Handle.all(inPEM: bytes)
     guard handles.count == certificates.count else {
       throw .damaged(TLSError.drainQueue() ?? "a certificate in it is damaged")
     }
@@ -63,16 +63,6 @@ private enum CertificateFile {
       unsafe PEM_read_bio_PrivateKey(bio, nil, nil, UnsafeMutableRawPointer(mutating: text))
     }
     return unsafe key.map { unsafe KeyHandle(owning: $0) }
-  }
-
-  private static func readCertificates(_ bytes: [UInt8]) -> [X509Handle] {
-    guard let bio = unsafe BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else { return [] }
-    defer { unsafe BIO_free(bio) }
-    var handles: [X509Handle] = []
-    while let certificate = unsafe PEM_read_bio_X509(bio, nil, nil, nil) {
-      handles.append(unsafe X509Handle(owning: certificate))
-    }
-    return handles
   }
 
   static func pkcs12(_ bytes: [UInt8], password: String?) throws(ClientCertificateError) -> Parts {

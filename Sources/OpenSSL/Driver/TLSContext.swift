@@ -70,16 +70,10 @@ internal import COpenSSL
     _ = unsafe pr_SSL_CTX_set_min_proto_version(raw, configuration.minimumVersion.rawValue)
     _ = unsafe pr_SSL_CTX_set_max_proto_version(raw, configuration.maximumVersion.rawValue)
     // Versions before 1.2 sign with SHA-1, which the default security level refuses.
-    if configuration.minimumVersion == .tls11 { unsafe SSL_CTX_set_security_level(raw, 0) }
-    ERR_clear_error()
-    guard unsafe SSL_CTX_use_certificate_chain_file(raw, configuration.certificateFile) == 1 else {
-      throw TLSError.file(configuration.certificateFile, expected: "a PEM file with the server's certificate")
+    if configuration.minimumVersion.rawValue < TLSVersion.tls12.rawValue {
+      unsafe SSL_CTX_set_security_level(raw, 0)
     }
-    guard unsafe SSL_CTX_use_PrivateKey_file(raw, configuration.privateKeyFile, SSL_FILETYPE_PEM) == 1,
-      unsafe SSL_CTX_check_private_key(raw) == 1
-    else {
-      throw TLSError.file(configuration.privateKeyFile, expected: "a PEM file with the private key of that certificate")
-    }
+    try present(configuration.identity)
     if let file = configuration.clientAuthorityFile {
       ERR_clear_error()
       guard unsafe SSL_CTX_load_verify_file(raw, file) == 1 else {
@@ -93,6 +87,26 @@ internal import COpenSSL
     if let protocols {
       // The list lives as long as this object; streams keep the object.
       unsafe SSL_CTX_set_alpn_select_cb(raw, selectProtocol, Unmanaged.passUnretained(protocols).toOpaque())
+    }
+  }
+
+  private func present(_ identity: TLSServerConfiguration.Identity) throws(TLSError) {
+    ERR_clear_error()
+    switch identity {
+    case .files(let certificate, let privateKey):
+      guard unsafe SSL_CTX_use_certificate_chain_file(raw, certificate) == 1 else {
+        throw TLSError.file(certificate, expected: "a PEM file with the server's certificate")
+      }
+      guard unsafe SSL_CTX_use_PrivateKey_file(raw, privateKey, SSL_FILETYPE_PEM) == 1,
+        unsafe SSL_CTX_check_private_key(raw) == 1
+      else { throw TLSError.file(privateKey, expected: "a PEM file with the private key of that certificate") }
+    case .texts(let certificate, let privateKey):
+      guard let leaf = X509Handle.all(inPEM: certificate).first, let key = KeyHandle(privatePEM: privateKey),
+        unsafe SSL_CTX_use_certificate(raw, leaf.raw) == 1, unsafe SSL_CTX_use_PrivateKey(raw, key.raw) == 1
+      else {
+        throw TLSError(
+          .configuration, "the server's certificate", reason: TLSError.drainQueue() ?? "it is no PEM with its key")
+      }
     }
   }
 

@@ -10,6 +10,17 @@ internal import Glibc
 
   deinit { unsafe X509_free(raw) }
 
+  /// The certificates of a PEM text up to the first that cannot be read.
+  static func all(inPEM bytes: [UInt8]) -> [X509Handle] {
+    guard let bio = unsafe BIO_new_mem_buf(bytes, Int32(clamping: bytes.count)) else { return [] }
+    defer { unsafe BIO_free(bio) }
+    var handles: [X509Handle] = []
+    while let certificate = unsafe PEM_read_bio_X509(bio, nil, nil, nil) {
+      handles.append(unsafe X509Handle(owning: certificate))
+    }
+    return handles
+  }
+
   /// Whether the private key is that of the certificate.
   func belongs(to key: KeyHandle) -> Bool {
     defer { ERR_clear_error() }

@@ -84,8 +84,8 @@ struct ServerReplyTests {
   ) async throws {
     let folder = try TemporaryDirectory()
     let directory = TLSDirectory(path: folder.path)
-    try directory.prepare(names: [], now: SystemClocks().wallTime())
-    let tls = try directory.serverContext()
+    let tls = try TLSContext(
+      server: TLSServerConfiguration(try directory.prepare(names: [], now: SystemClocks().wallTime())))
     let port = Watched<UInt16?>(nil)
     let thread = try LoopThread(name: "server") { loop in
       let server = HTTP2Server(

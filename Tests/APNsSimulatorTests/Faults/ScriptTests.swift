@@ -43,6 +43,12 @@ struct ScriptTests {
       "1:17: an answer and none exclude each other: drop never_answer and rst_stream, or what makes the answer"),
     rule(#"{"do":{"close":"now"}}"#, "1:26: must be one of tls, fin, reset, not \"now\""),
     rule(
+      #"{"at":"connection","do":{"certificate":"old"}}"#,
+      "1:50: must be one of expired, not_yet_valid, wrong_host, unknown_ca, not \"old\""),
+    rule(#"{"at":"connection","do":{"tls":"1.2"}}"#, "1:42: must be one of 1.0, 1.1, not \"1.2\""),
+    rule(#"{"at":"connection","do":{"alpn":"h2"}}"#, "1:43: must be one of none, http/1.1, not \"h2\""),
+    rule(#"{"do":{"alpn":"none"}}"#, "1:18: 'alpn' is possible only in \"at\": \"connection\""),
+    rule(
       #"{"do":{"rst_stream":["CALM"]}}"#,
       "1:32: must be an error code of HTTP/2 such as \"REFUSED_STREAM\", or its number, not \"CALM\""),
     rule(
@@ -223,7 +229,7 @@ struct MatchTests {
     let times: [UInt64] = [0, 400, 800, 1500, 3000]
 
     let refused = times.enumerated().map { number, time in
-      injector.greeting(for: UInt64(number + 1), now: MonotonicTime(nanoseconds: time * 1_000_000)).refuses
+      injector.greeting(for: UInt64(number + 1), now: MonotonicTime(nanoseconds: time * 1_000_000)).greeting.refuses
     }
 
     #expect(refused == [false, false, true, false, false])
