@@ -29,6 +29,20 @@ public struct CertificateDetails: Sendable, Equatable {
   /// The topics of the extensions 1.2.840.113635.100.6.3.4 and .6, without repeats.
   public let extensionTopics: [String]
 
+  /// Details by their parts.
+  public init(
+    subject: String, userID: String?, notBefore: Int64, notAfter: Int64, sha256: [UInt8], services: Services,
+    extensionTopics: [String]
+  ) {
+    self.subject = subject
+    self.userID = userID
+    self.notBefore = notBefore
+    self.notAfter = notAfter
+    self.sha256 = sha256
+    self.services = services
+    self.extensionTopics = extensionTopics
+  }
+
   /// All topics that it is known to cover; empty when it says nothing.
   public var topics: [String] {
     [userID].compactMap(\.self).filter { !extensionTopics.contains($0) } + extensionTopics
@@ -45,6 +59,20 @@ public struct CertificateDetails: Sendable, Equatable {
       throw ClientCertificateError(
         .notYetValid, "the certificate is not good before \(format(notBefore))", "Check this machine's clock")
     }
+  }
+}
+
+/// The certificate that a peer has presented.
+public struct PeerCertificate: Sendable, Equatable {
+  /// What it says about itself.
+  public var details: CertificateDetails
+  /// Whether it is by an authority that is known here, good now and made for that use.
+  public var isTrusted: Bool
+
+  /// A certificate by its parts.
+  public init(details: CertificateDetails, isTrusted: Bool) {
+    self.details = details
+    self.isTrusted = isTrusted
   }
 }
 

@@ -37,6 +37,11 @@ public struct TLSServerConfiguration: Sendable, Hashable {
   public var applicationProtocols: [String] = ["h2"]
   /// Ask clients for a certificate, and accept any or none.
   public var requestsClientCertificate = false
+  /// PEM files with CA certificates; whether a certificate that was accepted is by one of them is said by
+  /// ``PeerCertificate/isTrusted``.
+  public var knownClientAuthorityFiles: [String] = []
+  /// Refuse every certificate of a client with the alert that it was revoked; clients without one go on.
+  public var revokesClientCertificates = false
   /// A PEM file with CA certificates: clients without a certificate by one of them are refused.
   public var clientAuthorityFile: String?
   /// The lowest version accepted. Default TLS 1.2.

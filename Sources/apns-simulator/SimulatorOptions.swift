@@ -21,6 +21,7 @@ struct SimulatorOptions {
     var configuration = SimulatorConfiguration(tlsDirectory: folder, rules: rules)
     configuration.listeners = try listeners()
     configuration.tlsNames = invocation.values("tls-name")
+    configuration.clientAuthorityFile = invocation.value("client-ca")
     configuration.checks = checks
     configuration.answerDelay = try invocation.duration("delay") ?? .zero
     configuration.logPath = invocation.value("log")

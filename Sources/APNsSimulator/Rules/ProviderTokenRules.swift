@@ -34,10 +34,10 @@ public struct ProviderTokenRules: Sendable {
   mutating func limit(keyID: String, to environment: Environment?) { keys[keyID]?.environment = environment }
 
   /// Refuses a request whose `authorization` is not a valid provider token of a known key for that environment.
-  /// - Returns: the id of the key.
+  /// - Returns: the key.
   mutating func check(
     _ authorization: [UInt8]?, environment: Environment, now: UnixMilliseconds
-  ) throws(Rejection) -> String {
+  ) throws(Rejection) -> ProviderKey {
     let bytes = try Self.bearerToken(authorization)
     let token = try verify(bytes)
     guard let key = keys[token.keyID] else { throw Rejection(.invalidProviderToken) }
@@ -47,7 +47,7 @@ public struct ProviderTokenRules: Sendable {
     guard token.issuedAt <= now.seconds + Self.clockToleranceSeconds else { throw Rejection(.invalidProviderToken) }
     guard now.seconds - max(token.issuedAt, 0) <= Self.lifetimeSeconds else { throw Rejection(.expiredProviderToken) }
     try checkUpdate(bytes, token, nowSeconds: now.seconds)
-    return token.keyID
+    return key
   }
 
   /// The token after `bearer `. Apple's word for a field without a provider token is that it is missing.

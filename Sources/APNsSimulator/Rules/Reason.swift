@@ -18,6 +18,8 @@ public enum Reason: String, Sendable, Hashable, CaseIterable {
   case topicDisallowed = "TopicDisallowed"
   /// Seen on the wire; Apple's page spells it `BadEnvironmentKeyIdInToken`.
   case badEnvironmentKeyInToken = "BadEnvironmentKeyInToken"
+  case badCertificate = "BadCertificate"
+  case badCertificateEnvironment = "BadCertificateEnvironment"
   case expiredProviderToken = "ExpiredProviderToken"
   case invalidProviderToken = "InvalidProviderToken"
   case missingProviderToken = "MissingProviderToken"
@@ -42,7 +44,7 @@ public enum Reason: String, Sendable, Hashable, CaseIterable {
 
   /// Reasons of APNs that no rule here gives. Source: Apple, "Handling notification responses from APNs".
   private static let scripted = [
-    "IdleTimeout": 400, "BadCertificate": 403, "BadCertificateEnvironment": 403, "BadEnvironmentKeyIdInToken": 403,
+    "IdleTimeout": 400, "BadEnvironmentKeyIdInToken": 403,
     "Forbidden": 403, "UnrelatedKeyIdInToken": 403, "ExpiredToken": 410, "TooManyRequests": 429,
     "InternalServerError": 500, "ServiceUnavailable": 503, "Service Unavailable": 503, "Shutdown": 503,
   ]
@@ -55,7 +57,8 @@ public enum Reason: String, Sendable, Hashable, CaseIterable {
       .topicDisallowed, .badChannelId, .badRequestParams, .badRequestPayload, .cannotCreateChannelConfig,
       .channelNotRegistered, .featureNotEnabled, .missingChannelId, .missingPushType:
       400
-    case .badEnvironmentKeyInToken, .expiredProviderToken, .invalidProviderToken, .missingProviderToken, .topicMismatch:
+    case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyInToken, .expiredProviderToken,
+      .invalidProviderToken, .missingProviderToken, .topicMismatch:
       403
     case .badPath: 404
     case .methodNotAllowed: 405

@@ -24,11 +24,19 @@ public struct RequestRules: Sendable {
     self.devices = devices
   }
 
-  /// Judges one request at a time of the wall clock; remembers its provider token.
+  /// Judges the only request of a connection.
   public mutating func judge(_ request: PushRequest, now: UnixMilliseconds) -> Verdict {
+    var connection = ConnectionBinding()
+    return judge(request, on: &connection, now: now)
+  }
+
+  /// Judges one request of a connection at a time of the wall clock; remembers its provider token.
+  public mutating func judge(
+    _ request: PushRequest, on connection: inout ConnectionBinding, now: UnixMilliseconds
+  ) -> Verdict {
     var verdict = Verdict(unchecked: request)
     do throws(Rejection) {
-      try check(request, &verdict, now: now)
+      try check(request, on: &connection, &verdict, now: now)
     } catch {
       verdict.rejection = error
     }
@@ -37,17 +45,17 @@ public struct RequestRules: Sendable {
 
   /// What all three APIs have in common, and the only place that tells them apart.
   private mutating func check(
-    _ request: PushRequest, _ verdict: inout Verdict, now: UnixMilliseconds
+    _ request: PushRequest, on connection: inout ConnectionBinding, _ verdict: inout Verdict, now: UnixMilliseconds
   ) throws(Rejection) {
     if request.scheme != "https" { verdict.warnings.append(":scheme is not https") }
     guard let target = request.target else { throw Rejection(.badPath) }
     guard target.methods.contains(request.method) else { throw Rejection(.methodNotAllowed) }
-    let keyID = try providerTokens.check(request.value("authorization"), environment: request.environment, now: now)
+    let credential = try credential(of: request, on: &connection, now: now)
     switch target {
     case .device(let deviceToken):
-      try check(request, deviceToken: deviceToken, keyID: keyID, now: now, warnings: &verdict.warnings)
+      try check(request, deviceToken: deviceToken, of: credential, now: now, warnings: &verdict.warnings)
     case .broadcast(let bundleID), .channels(let bundleID), .allChannels(let bundleID):
-      try topics.check(bundleID: bundleID, keyID: keyID)
+      try topics.check(bundleID: bundleID, of: credential)
       let app = ChannelStore.App(bundleID: bundleID, environment: request.environment)
       if let call = ChannelCall(target, method: request.method) {
         verdict.success = try ChannelRules.perform(
@@ -59,7 +67,8 @@ public struct RequestRules: Sendable {
   }
 
   private func check(
-    _ request: PushRequest, deviceToken: String, keyID: String, now: UnixMilliseconds, warnings: inout [String]
+    _ request: PushRequest, deviceToken: String, of credential: Credential, now: UnixMilliseconds,
+    warnings: inout [String]
   ) throws(Rejection) {
     guard !deviceToken.isEmpty else { throw Rejection(.missingDeviceToken) }
 
@@ -71,8 +80,8 @@ public struct RequestRules: Sendable {
     try HeaderRules.checkPriority(request.text("apns-priority"), type: type, warnings: &warnings)
     try HeaderRules.checkCollapseID(request.value("apns-collapse-id"), warnings: &warnings)
 
-    let topic = request.text("apns-topic")
-    try topics.check(topic, keyID: keyID)
+    let topic = request.text("apns-topic") ?? credential.defaultTopic
+    try topics.check(topic, of: credential)
     if let type, let topic { try topics.check(topic, fits: type) }
     if type == .pushtotalk, expiration != 0 { warnings.append("apns-expiration of a pushtotalk push should be 0") }
 
@@ -83,6 +92,18 @@ public struct RequestRules: Sendable {
     PayloadRules.inspect(
       request.body, type: payloadType, for: .device { channels.contains($0, of: app) }, warnings: &warnings)
     try devices.check(deviceToken, now: now)
+  }
+
+  /// A client certificate counts for the whole connection, and `authorization` then means nothing.
+  private mutating func credential(
+    of request: PushRequest, on connection: inout ConnectionBinding, now: UnixMilliseconds
+  ) throws(Rejection) -> Credential {
+    if let certificate = connection.certificate {
+      try certificate.check(request.environment)
+      return .certificate(certificate)
+    }
+    return .key(
+      try providerTokens.check(request.value("authorization"), environment: request.environment, now: now))
   }
 
   private func pushType(_ request: PushRequest, warnings: inout [String]) throws(Rejection) -> PushType? {

@@ -12,23 +12,25 @@ public struct TopicRules: Sendable {
   mutating func remove(_ topic: String, keyID: String?) { removed.append((topic, keyID)) }
 
   /// Refuses an absent, malformed or foreign topic.
-  func check(_ topic: String?, keyID: String) throws(Rejection) {
+  func check(_ topic: String?, of credential: Credential) throws(Rejection) {
     guard let topic else { throw Rejection(.missingTopic) }
     guard Self.isWellFormed(topic) else { throw Rejection(.badTopic) }
-    if isRemoved(topic, keyID: keyID) { throw Rejection(.topicDisallowed) }
+    guard !isRemoved(topic, of: credential), credential.covers(topic) else { throw Rejection(.topicDisallowed) }
     guard !bundleIDs.isEmpty else { return }
     let bundleID = Self.bundleID(of: topic)
     guard bundleIDs.contains(bundleID) || bundleIDs.contains(topic) else { throw Rejection(.topicDisallowed) }
   }
 
   /// Refuses the app in a path when its bundle id is malformed or has a topic's suffix, or is not of the credential.
-  func check(bundleID: String, keyID: String) throws(Rejection) {
+  func check(bundleID: String, of credential: Credential) throws(Rejection) {
     guard Self.isWellFormed(bundleID) else { throw Rejection(.badTopic) }
     let isListed = bundleIDs.contains(bundleID)
     let hasSuffix = Self.bundleID(of: bundleID) != bundleID || bundleID.contains(".push-type.")
     // An app may be called so itself.
     guard isListed || !hasSuffix else { throw Rejection(.topicDisallowed) }
-    guard isListed || bundleIDs.isEmpty, !isRemoved(bundleID, keyID: keyID) else { throw Rejection(.topicMismatch) }
+    guard isListed || bundleIDs.isEmpty, !isRemoved(bundleID, of: credential), credential.covers(bundleID) else {
+      throw Rejection(.topicMismatch)
+    }
   }
 
   /// The topic without the suffix of a push type.
@@ -36,8 +38,8 @@ public struct TopicRules: Sendable {
     PushType.ofSuffix(in: topic)?.topicSuffix.map { String(topic.dropLast($0.count)) } ?? topic
   }
 
-  private func isRemoved(_ topic: String, keyID: String) -> Bool {
-    removed.contains { $0.topic == topic && $0.keyID ?? keyID == keyID }
+  private func isRemoved(_ topic: String, of credential: Credential) -> Bool {
+    removed.contains { $0.topic == topic && ($0.keyID == nil || $0.keyID == credential.keyID) }
   }
 
   /// Refuses a topic that belongs to another push type.

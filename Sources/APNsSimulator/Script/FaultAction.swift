@@ -60,6 +60,7 @@ struct FaultAction: Sendable {
     FaultAction("certificate", .connection) { $2.tls.certificate = $1.word($0) },
     FaultAction("tls", .connection) { $2.tls.version = $1.word($0) },
     FaultAction("alpn", .connection) { $2.tls.applicationProtocol = $1.word($0) },
+    FaultAction("revoke_certificate", .connection) { $2.tls.revokesClientCertificate = $1.flag($0) },
     FaultAction("slow_handshake", .connection) { $2.handshakeDelay = $1.duration($0) },
     FaultAction("slow_settings", .connection) { $2.settingsDelay = $1.duration($0) },
     FaultAction("no_settings", .connection) { $2.sendsNoSettings = $1.flag($0) },

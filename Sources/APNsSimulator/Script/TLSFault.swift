@@ -23,4 +23,6 @@ struct TLSFault: Sendable, Hashable {
   var certificate: Certificate?
   var version: Version?
   var applicationProtocol: ApplicationProtocol?
+  /// Whether the client's certificate is refused as revoked.
+  var revokesClientCertificate = false
 }

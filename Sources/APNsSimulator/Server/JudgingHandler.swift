@@ -1,4 +1,5 @@
 import HTTP2
+import OpenSSL
 import Operations
 
 /// Judges each request by the rules, lets the script spoil it, logs it, counts it, and answers.
@@ -22,6 +23,7 @@ final class JudgingHandler: ServerHandler {
   private var messageIDs = MessageIDs()
   /// The connections whose stream limit is not raised any more: it has been, or the script has set it.
   private var trusted: Set<UInt64> = []
+  private var bindings: [UInt64: ConnectionBinding] = [:]
 
   init(
     _ configuration: SimulatorConfiguration, tls: TLSContexts, ledger: Lock<Ledger>, log: RequestLog?,
@@ -53,6 +55,26 @@ final class JudgingHandler: ServerHandler {
     return greeting
   }
 
+  func identified(
+    _ connection: UInt64, listener: Int, by certificate: PeerCertificate, greeting: inout ServerGreeting
+  ) {
+    guard checks else { return }
+    bindings[connection] = ConnectionBinding(certificate: certificate)
+    do throws(Rejection) {
+      try certificate.check(roles[listener].environment)
+      // With a certificate there is nothing to wait for.
+      guard trusted.insert(connection).inserted else { return }
+      greeting.settings.append(.maxConcurrentStreams(Self.raisedStreamLimit))
+    } catch {
+      guard error.reason == .badCertificateEnvironment else { return }
+      let debugData = Array(#"{"reason":"BadCertificateEnvironment"}"#.utf8)
+      // Closing at once could overtake the GOAWAY on its way to a client that is writing.
+      greeting.commands = [
+        .goAway(lastStream: 0, errorCode: 0, debugData: debugData, drains: false), .later(.seconds(1), [.close]),
+      ]
+    }
+  }
+
   func connectionOpened(_ connection: UInt64) {
     let now = clocks.monotonicTime()
     ledger.withLock { $0.connectionOpened(at: now) }
@@ -60,6 +82,7 @@ final class JudgingHandler: ServerHandler {
 
   func connectionClosed(_ connection: UInt64) {
     trusted.remove(connection)
+    bindings[connection] = nil
     faults.connectionClosed(connection)
     let now = clocks.monotonicTime()
     ledger.withLock { $0.connectionClosed(at: now) }
@@ -79,7 +102,7 @@ final class JudgingHandler: ServerHandler {
     if let fault { change(fault.effect) }
     let receivedAt = clocks.wallTime()
     let now = virtualTime(receivedAt)
-    let verdict = checks ? rules.judge(request, now: now) : Verdict(unchecked: request)
+    let verdict = checks ? judge(request, on: received.connection, now: now) : Verdict(unchecked: request)
     var decision = Decision(verdict, on: request, ids: &messageIDs)
     decision.delay = answerDelay
     if let fault {
@@ -103,6 +126,10 @@ final class JudgingHandler: ServerHandler {
 
   private func virtualTime(_ time: UnixMilliseconds) -> UnixMilliseconds {
     UnixMilliseconds(time.value + faults.clockOffset.wholeMilliseconds)
+  }
+
+  private func judge(_ request: PushRequest, on connection: UInt64, now: UnixMilliseconds) -> Verdict {
+    rules.judge(request, on: &bindings[connection, default: ConnectionBinding()], now: now)
   }
 
   private func request(_ received: ServerRequest) -> PushRequest {

@@ -42,9 +42,10 @@ public final class Simulator: Sendable {
   ) async throws -> Simulator {
     let names = TLSDirectory.usualNames + configuration.tlsNames
     let now = clocks.wallTime()
-    let certificates = try TLSDirectory(path: configuration.tlsDirectory).prepare(
-      names: configuration.tlsNames, now: now)
-    let tls = TLSContexts(certificates, names: names, now: now)
+    let folder = TLSDirectory(path: configuration.tlsDirectory)
+    let certificates = try folder.prepare(names: configuration.tlsNames, now: now)
+    let authorities = [folder.authorityFile] + [configuration.clientAuthorityFile].compactMap(\.self)
+    let tls = TLSContexts(certificates, names: names, clientAuthorityFiles: authorities, now: now)
     let log = try openLog(configuration.logPath)
     let ledger = Lock(Ledger())
     let orders = try Mailbox<Order>()

@@ -28,6 +28,8 @@ public struct SimulatorConfiguration: Sendable {
   public var tlsDirectory: String
   /// Names and addresses of the certificate beyond localhost, 127.0.0.1 and ::1.
   public var tlsNames: [String] = []
+  /// A PEM file with authorities of client certificates, known beside the folder's own; nil: none.
+  public var clientAuthorityFile: String?
   /// Credentials, topics and device tokens.
   public var rules: RequestRules
   /// Whether requests are judged; otherwise each is counted and answered 200.

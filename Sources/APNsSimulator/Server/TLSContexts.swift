@@ -7,13 +7,16 @@ struct TLSContexts: Sendable {
 
   private let certificates: CertificateSet
   private let names: [String]
+  private let clientAuthorityFiles: [String]
   private let startSeconds: Int64
   private var made: [TLSFault: TLSContext] = [:]
 
-  /// Contexts for the certificate of a set and others by its authority; `names` are those of all but the wrong ones.
-  init(_ certificates: CertificateSet, names: [String], now: UnixMilliseconds) {
+  /// Contexts for the certificate of a set and others by its authority; `names` are those of all but the wrong ones, the
+  /// files those with the authorities of clients.
+  init(_ certificates: CertificateSet, names: [String], clientAuthorityFiles: [String], now: UnixMilliseconds) {
     self.certificates = certificates
     self.names = names
+    self.clientAuthorityFiles = clientAuthorityFiles
     startSeconds = now.seconds
   }
 
@@ -26,13 +29,15 @@ struct TLSContexts: Sendable {
       made[fault] = context
       return context
     } catch {
-      throw SimulatorError(.certificate, "--tls-dir: \(error)")
+      throw SimulatorError(.certificate, "--tls-dir or --client-ca: \(error)")
     }
   }
 
   private func configuration(_ fault: TLSFault) throws(CryptoError) -> TLSServerConfiguration {
     var configuration = TLSServerConfiguration(try certificates(fault.certificate))
     configuration.requestsClientCertificate = true
+    configuration.knownClientAuthorityFiles = clientAuthorityFiles
+    configuration.revokesClientCertificates = fault.revokesClientCertificate
     switch fault.version {
     case .tls10: (configuration.minimumVersion, configuration.maximumVersion) = (.tls10, .tls10)
     case .tls11: (configuration.minimumVersion, configuration.maximumVersion) = (.tls10, .tls11)

@@ -27,7 +27,7 @@ final class ServerConnection: EventHandler {
   private let listener: Int
   unowned let server: HTTP2Server
   private let stream: TLSStream
-  private let greeting: ServerGreeting
+  private var greeting: ServerGreeting
   private var registration: RegistrationID?
   var phase = Phase.handshake
   var ending = Ending.farewell
@@ -98,14 +98,17 @@ final class ServerConnection: EventHandler {
     case .wantRead, .wantWrite: return
     case .closed, .failed: failHandshake()
     case .bytes:
-      guard stream.applicationProtocol == "h2",
-        let session = NGHTTP2ServerSession(
-          connection: id, listener: listener, configuration: server.configuration, greeting: greeting)
-      else { return failHandshake() }
-      self.session = session
+      guard stream.applicationProtocol == "h2" else { return failHandshake() }
+      if let certificate = stream.peerCertificate {
+        server.handler.identified(id, listener: listener, by: certificate, greeting: &greeting)
+      }
+      session = NGHTTP2ServerSession(
+        connection: id, listener: listener, configuration: server.configuration, greeting: greeting)
+      guard session != nil else { return failHandshake() }
       phase = .open
       server.handler.connectionOpened(id)
       if greeting.fallsSilent { return fallSilent() }
+      perform(greeting.commands)
       if let delay = greeting.settingsDelay, delay > .zero {
         server.loop.schedule(after: delay) { [weak self] in
           self?.session?.isMuted = false

@@ -32,6 +32,8 @@ public struct ServerGreeting: Sendable {
   public var updatesWindows = true
   /// Whether the server falls silent right after the handshake and its settings.
   public var fallsSilent = false
+  /// What is done to the connection right behind its first SETTINGS.
+  public var commands: [ServerCommand] = []
 
   /// A usual connection.
   public init() {}
@@ -41,6 +43,9 @@ public struct ServerGreeting: Sendable {
 public protocol ServerHandler: AnyObject {
   /// A connection has been accepted: how to treat it.
   func greeting(for connection: UInt64, listener: Int) -> ServerGreeting
+  /// A client has presented a certificate: what that changes in the greeting. Before ``connectionOpened(_:)``.
+  func identified(
+    _ connection: UInt64, listener: Int, by certificate: PeerCertificate, greeting: inout ServerGreeting)
   /// A connection has finished its handshake.
   func connectionOpened(_ connection: UInt64)
   /// A connection of ``connectionOpened(_:)`` is over.
@@ -61,6 +66,10 @@ extension ServerHandler {
   public func greeting(for connection: UInt64, listener: Int) -> ServerGreeting { ServerGreeting() }
   /// Does not matter.
   public func leftOut(_ request: ServerRequest, reply: ServerReply) {}
+  /// Takes no notice.
+  public func identified(
+    _ connection: UInt64, listener: Int, by certificate: PeerCertificate, greeting: inout ServerGreeting
+  ) {}
   /// Waits for the body.
   public func answersEarly(_ request: ServerRequest) -> Bool { false }
 }

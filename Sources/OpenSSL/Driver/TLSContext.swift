@@ -74,14 +74,21 @@ internal import COpenSSL
       unsafe SSL_CTX_set_security_level(raw, 0)
     }
     try present(configuration.identity)
-    if let file = configuration.clientAuthorityFile {
+    for file in configuration.knownClientAuthorityFiles + [configuration.clientAuthorityFile].compactMap(\.self) {
       ERR_clear_error()
       guard unsafe SSL_CTX_load_verify_file(raw, file) == 1 else {
         throw TLSError.file(file, expected: "a PEM file with the CA certificates of clients")
       }
+    }
+    if configuration.clientAuthorityFile != nil {
       unsafe SSL_CTX_set_verify(raw, SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, nil)
+    } else if configuration.revokesClientCertificates {
+      unsafe SSL_CTX_set_verify(raw, SSL_VERIFY_PEER) { _, store in
+        unsafe X509_STORE_CTX_set_error(store, X509_V_ERR_CERT_REVOKED)
+        return 0
+      }
     } else if configuration.requestsClientCertificate {
-      // Any certificate is accepted: asking is the point, not trusting.
+      // Any certificate is accepted; what the verification found is kept for `peerCertificate`.
       unsafe SSL_CTX_set_verify(raw, SSL_VERIFY_PEER) { _, _ in 1 }
     }
     if let protocols {

@@ -124,6 +124,13 @@ public enum TLSProgress: Sendable {
     return unsafe String(decoding: UnsafeBufferPointer(start: start, count: Int(length)), as: UTF8.self)
   }
 
+  /// The certificate that the peer has presented; nil when it has none, or before the handshake is complete.
+  public var peerCertificate: PeerCertificate? {
+    guard let certificate = unsafe SSL_get1_peer_certificate(raw) else { return nil }
+    let handle = unsafe X509Handle(owning: certificate)
+    return unsafe PeerCertificate(details: handle.details, isTrusted: SSL_get_verify_result(raw) == Int(X509_V_OK))
+  }
+
   /// Version and cipher, such as `TLSv1.3 TLS_AES_256_GCM_SHA384`.
   public var summary: String {
     let cipher =

@@ -13,7 +13,7 @@ struct ProgramTests {
     #expect(result.errorOutput == "")
     for option in [
       "listen", "tls-dir", "tls-name", "team-id", "key-id", "key", "public-key", "topic", "device", "strict-devices",
-      "log", "delay", "no-checks", "script", "control",
+      "log", "delay", "no-checks", "script", "control", "client-ca",
     ] {
       #expect(result.output.contains("--\(option)"))
     }

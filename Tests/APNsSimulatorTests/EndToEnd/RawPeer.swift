@@ -8,11 +8,12 @@ struct RawPeer {
     try self.init(port: simulator.ports[0], authorityFile: simulator.authorityFile)
   }
 
-  init(port: Int, authorityFile: String) throws {
-    program = try BuiltProgram(path: "/usr/bin/openssl").start([
-      "s_client", "-quiet", "-connect", "127.0.0.1:\(port)", "-alpn", "h2", "-CAfile", authorityFile,
-      "-verify_return_error",
-    ])
+  init(port: Int, authorityFile: String, _ options: [String] = []) throws {
+    program = try BuiltProgram(path: "/usr/bin/openssl").start(
+      [
+        "s_client", "-quiet", "-connect", "127.0.0.1:\(port)", "-alpn", "h2", "-CAfile", authorityFile,
+        "-verify_return_error",
+      ] + options)
   }
 
   func send(_ bytes: [UInt8]) { program.write(bytes) }

@@ -139,6 +139,53 @@ final class SimulatorTests {
       ])
   }
 
+  /// A sender with a certificate by the tests' own root, and what the simulator did with its pushes.
+  private func certified(
+    _ file: String, _ environment: PushCore.Environment = .production, script: String = "{}", count: Int = 3
+  ) async throws -> (verdicts: [PushCore.Verdict], summary: Summary) {
+    let root = try Fixture.path("certificates/root.crt")
+    let faults = try FaultScript(parsing: Array(script.utf8))
+    let simulator = try await simulator {
+      $0.clientAuthorityFile = root
+      $0.script = faults
+    }
+    var credential = TestSender.production
+    credential.environment = environment
+    credential.teamID = nil
+    credential.keyID = nil
+    let sender = try sender(
+      simulator, apps: [SigningApp(topic: "com.example.app", certificate: try TestCertificate.load(file))])
+    sender.sender.learn([credential])
+    let verdicts = try await sender.send(TestSender.batch(count)).map(\.verdict)
+    await sender.sender.close(grace: .seconds(5))
+    return (verdicts, await simulator.stop())
+  }
+
+  @Test("a certificate is accepted, with many streams at once from the start")
+  func certificate() async throws {
+    let (verdicts, summary) = try await certified("push.pem", count: 1000)
+
+    #expect(verdicts.allSatisfy { $0 == .accepted })
+    #expect(summary.providerTokens == 0 && summary.maxStreams > 1)
+    #expect(summary.violations.isEmpty)
+  }
+
+  @Test("a certificate that is of the other environment, by a stranger, or revoked holds the app or the certificate")
+  func refusedCertificates() async throws {
+    let known = { (text: String) in PushReason.known(ReasonTable.id(of: text) ?? .none) }
+    let revoke = #"{"rules":[{"at":"connection","do":{"revoke_certificate":true}}]}"#
+
+    let otherEnvironment = try await certified("sandbox.pem", .sandbox)
+    let stranger = try await certified("stranger.pem", count: 1)
+    let revoked = try await certified("push.pem", script: revoke)
+
+    #expect(otherEnvironment.verdicts.allSatisfy { $0 == .held(.app, known("BadCertificateEnvironment")) })
+    #expect(stranger.verdicts == [.held(.key, known("BadCertificate"))])
+    #expect(revoked.verdicts.allSatisfy { $0 == .held(.key, known("BadCertificate")) })
+    #expect(revoked.summary.requests == 0)
+    for result in [otherEnvironment, stranger, revoked] { #expect(result.summary.violations.isEmpty) }
+  }
+
   @Test("a topic outside the key holds the app")
   func topic() async throws {
     let simulator = try await simulator {
