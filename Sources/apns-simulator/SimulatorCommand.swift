@@ -26,6 +26,11 @@ enum SimulatorCommand {
           .value("key-id", "ID", "id of a key, in step with the teams", repeatable: true),
           .value("key", "FILE", "private key of senders (.p8), in step with the ids", repeatable: true),
           .value("public-key", "FILE", "public half in place of the private key", repeatable: true),
+          .value(
+            "key-topics", "ID=TOPIC,…", "makes a key topic-specific: for these bundle ids alone, suffixes included",
+            repeatable: true),
+          .value(
+            "related-keys", "ID=ID", "two topic-specific keys whose tokens may share a connection", repeatable: true),
           .value("client-ca", "FILE", "PEM file with authorities of client certificates, beside DIR/ca.pem"),
           .value(
             "topic", "TOPIC", "bundle id that may be pushed to, suffixes included (default: any)", repeatable: true),

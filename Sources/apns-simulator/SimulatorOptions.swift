@@ -71,31 +71,6 @@ struct SimulatorOptions {
     return host.isEmpty ? nil : (String(host), port)
   }
 
-  private func keys(needed: Bool) throws -> [ProviderKey] {
-    let teams = invocation.values("team-id")
-    let ids = invocation.values("key-id")
-    let privateFiles = invocation.values("key")
-    let publicFiles = invocation.values("public-key")
-    guard privateFiles.isEmpty || publicFiles.isEmpty else {
-      throw invocation.usageError("--key and --public-key cannot be mixed: which belongs to which id would be unclear")
-    }
-    let files = privateFiles + publicFiles
-    guard teams.count == ids.count, ids.count == files.count else {
-      throw invocation.usageError(
-        "--team-id, --key-id and --key or --public-key go in step, but there are \(teams.count), \(ids.count) and "
-          + "\(files.count)")
-    }
-    guard !files.isEmpty || !needed else {
-      throw invocation.usageError(
-        "without a key no provider token is valid: give --team-id, --key-id and --key, or --no-checks")
-    }
-    return try zip(zip(teams, ids), files).map { names, file in
-      privateFiles.isEmpty
-        ? try ProviderKey(teamID: names.0, keyID: names.1, publicKeyFile: file)
-        : try ProviderKey(teamID: names.0, keyID: names.1, privateKeyFile: file)
-    }
-  }
-
   private func device(_ text: String) throws(UsageError) -> (deviceToken: String, state: DeviceState) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
     guard parts.count == 2, !parts[0].isEmpty, let state = DeviceState(parts[1]) else {

@@ -20,7 +20,7 @@ enum Credential: Sendable {
   /// Whether a topic belongs to the credential.
   func covers(_ topic: String) -> Bool {
     switch self {
-    case .key: true
+    case .key(let key): key.covers(topic)
     case .certificate(let certificate): certificate.covers(topic)
     }
   }

@@ -2,12 +2,22 @@ public import OpenSSL
 
 /// A key that provider tokens may be signed with.
 public struct ProviderKey: Sendable {
+  /// What a key is for.
+  public enum Scope: Sendable, Equatable {
+    /// All topics of its team.
+    case team
+    /// The bundle ids given, each with its suffixed topics; a connection takes tokens of its related key too.
+    case topics([String], relatedKeyID: String?)
+  }
+
   /// The `iss` of its tokens.
   public var teamID: String
   /// The `kid` of its tokens.
   public var keyID: String
   /// What their signatures are verified with.
   public var publicKey: ES256PublicKey
+  /// What it is for.
+  public var scope = Scope.team
   /// The only environment it is good for; nil: both.
   public var environment: Environment?
 
@@ -17,6 +27,23 @@ public struct ProviderKey: Sendable {
     self.keyID = keyID
     self.publicKey = publicKey
     self.environment = environment
+  }
+
+  /// Whether the connections of one key take tokens of the other: of a topic-specific one only when either names the
+  /// other as related.
+  func sharesConnections(with other: ProviderKey) -> Bool {
+    switch (scope, other.scope) {
+    case (.team, .team): true
+    case (.topics(_, let related), .topics(_, let otherRelated)):
+      keyID == other.keyID || related == other.keyID || otherRelated == keyID
+    case (.team, .topics), (.topics, .team): false
+    }
+  }
+
+  /// Whether it is for a topic.
+  func covers(_ topic: String) -> Bool {
+    guard case .topics(let bundleIDs, _) = scope else { return true }
+    return bundleIDs.contains(TopicRules.bundleID(of: topic)) || bundleIDs.contains(topic)
   }
 
   /// A key from the file of a sender's private key (`.p8`). Throws ``SimulatorError``.

@@ -33,10 +33,11 @@ public struct ProviderTokenRules: Sendable {
   /// Makes a key good for one environment alone, or with nil for both.
   mutating func limit(keyID: String, to environment: Environment?) { keys[keyID]?.environment = environment }
 
-  /// Refuses a request whose `authorization` is not a valid provider token of a known key for that environment.
+  /// Refuses a request whose `authorization` is not a valid provider token of a known key for that environment and that
+  /// connection.
   /// - Returns: the key.
   mutating func check(
-    _ authorization: [UInt8]?, environment: Environment, now: UnixMilliseconds
+    _ authorization: [UInt8]?, environment: Environment, on connection: inout ConnectionBinding, now: UnixMilliseconds
   ) throws(Rejection) -> ProviderKey {
     let bytes = try Self.bearerToken(authorization)
     let token = try verify(bytes)
@@ -46,6 +47,7 @@ public struct ProviderTokenRules: Sendable {
     }
     guard token.issuedAt <= now.seconds + Self.clockToleranceSeconds else { throw Rejection(.invalidProviderToken) }
     guard now.seconds - max(token.issuedAt, 0) <= Self.lifetimeSeconds else { throw Rejection(.expiredProviderToken) }
+    try connection.bind(to: key)
     try checkUpdate(bytes, token, nowSeconds: now.seconds)
     return key
   }

@@ -23,6 +23,7 @@ public enum Reason: String, Sendable, Hashable, CaseIterable {
   case expiredProviderToken = "ExpiredProviderToken"
   case invalidProviderToken = "InvalidProviderToken"
   case missingProviderToken = "MissingProviderToken"
+  case unrelatedKeyIdInToken = "UnrelatedKeyIdInToken"
   case badPath = "BadPath"
   case methodNotAllowed = "MethodNotAllowed"
   case unregistered = "Unregistered"
@@ -45,7 +46,7 @@ public enum Reason: String, Sendable, Hashable, CaseIterable {
   /// Reasons of APNs that no rule here gives. Source: Apple, "Handling notification responses from APNs".
   private static let scripted = [
     "IdleTimeout": 400, "BadEnvironmentKeyIdInToken": 403,
-    "Forbidden": 403, "UnrelatedKeyIdInToken": 403, "ExpiredToken": 410, "TooManyRequests": 429,
+    "Forbidden": 403, "ExpiredToken": 410, "TooManyRequests": 429,
     "InternalServerError": 500, "ServiceUnavailable": 503, "Service Unavailable": 503, "Shutdown": 503,
   ]
 
@@ -58,7 +59,7 @@ public enum Reason: String, Sendable, Hashable, CaseIterable {
       .channelNotRegistered, .featureNotEnabled, .missingChannelId, .missingPushType:
       400
     case .badCertificate, .badCertificateEnvironment, .badEnvironmentKeyInToken, .expiredProviderToken,
-      .invalidProviderToken, .missingProviderToken, .topicMismatch:
+      .invalidProviderToken, .missingProviderToken, .topicMismatch, .unrelatedKeyIdInToken:
       403
     case .badPath: 404
     case .methodNotAllowed: 405

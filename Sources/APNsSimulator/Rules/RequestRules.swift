@@ -53,7 +53,8 @@ public struct RequestRules: Sendable {
     let credential = try credential(of: request, on: &connection, now: now)
     switch target {
     case .device(let deviceToken):
-      try check(request, deviceToken: deviceToken, of: credential, now: now, warnings: &verdict.warnings)
+      verdict.topic = try check(
+        request, deviceToken: deviceToken, of: credential, now: now, warnings: &verdict.warnings)
     case .broadcast(let bundleID), .channels(let bundleID), .allChannels(let bundleID):
       try topics.check(bundleID: bundleID, of: credential)
       let app = ChannelStore.App(bundleID: bundleID, environment: request.environment)
@@ -69,7 +70,7 @@ public struct RequestRules: Sendable {
   private func check(
     _ request: PushRequest, deviceToken: String, of credential: Credential, now: UnixMilliseconds,
     warnings: inout [String]
-  ) throws(Rejection) {
+  ) throws(Rejection) -> String {
     guard !deviceToken.isEmpty else { throw Rejection(.missingDeviceToken) }
 
     try HeaderRules.checkDuplicates(request.fields)
@@ -80,18 +81,18 @@ public struct RequestRules: Sendable {
     try HeaderRules.checkPriority(request.text("apns-priority"), type: type, warnings: &warnings)
     try HeaderRules.checkCollapseID(request.value("apns-collapse-id"), warnings: &warnings)
 
-    let topic = request.text("apns-topic") ?? credential.defaultTopic
-    try topics.check(topic, of: credential)
-    if let type, let topic { try topics.check(topic, fits: type) }
+    let topic = try topics.check(request.text("apns-topic") ?? credential.defaultTopic, of: credential)
+    if let type { try topics.check(topic, fits: type) }
     if type == .pushtotalk, expiration != 0 { warnings.append("apns-expiration of a pushtotalk push should be 0") }
 
-    let payloadType = type ?? topic.flatMap(PushType.ofSuffix)
+    let payloadType = type ?? PushType.ofSuffix(in: topic)
     try PayloadRules.checkSize(
       request.bodyByteCount, limitBytes: payloadType?.payloadLimitBytes ?? PushType.usualPayloadLimitBytes)
-    let app = ChannelStore.App(bundleID: topic.map(TopicRules.bundleID) ?? "", environment: request.environment)
+    let app = ChannelStore.App(bundleID: TopicRules.bundleID(of: topic), environment: request.environment)
     PayloadRules.inspect(
       request.body, type: payloadType, for: .device { channels.contains($0, of: app) }, warnings: &warnings)
     try devices.check(deviceToken, now: now)
+    return topic
   }
 
   /// A client certificate counts for the whole connection, and `authorization` then means nothing.
@@ -103,7 +104,8 @@ public struct RequestRules: Sendable {
       return .certificate(certificate)
     }
     return .key(
-      try providerTokens.check(request.value("authorization"), environment: request.environment, now: now))
+      try providerTokens.check(
+        request.value("authorization"), environment: request.environment, on: &connection, now: now))
   }
 
   private func pushType(_ request: PushRequest, warnings: inout [String]) throws(Rejection) -> PushType? {

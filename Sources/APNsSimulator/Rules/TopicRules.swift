@@ -12,13 +12,14 @@ public struct TopicRules: Sendable {
   mutating func remove(_ topic: String, keyID: String?) { removed.append((topic, keyID)) }
 
   /// Refuses an absent, malformed or foreign topic.
-  func check(_ topic: String?, of credential: Credential) throws(Rejection) {
+  /// - Returns: the topic.
+  func check(_ topic: String?, of credential: Credential) throws(Rejection) -> String {
     guard let topic else { throw Rejection(.missingTopic) }
     guard Self.isWellFormed(topic) else { throw Rejection(.badTopic) }
     guard !isRemoved(topic, of: credential), credential.covers(topic) else { throw Rejection(.topicDisallowed) }
-    guard !bundleIDs.isEmpty else { return }
-    let bundleID = Self.bundleID(of: topic)
-    guard bundleIDs.contains(bundleID) || bundleIDs.contains(topic) else { throw Rejection(.topicDisallowed) }
+    let isListed = bundleIDs.contains(Self.bundleID(of: topic)) || bundleIDs.contains(topic)
+    guard bundleIDs.isEmpty || isListed else { throw Rejection(.topicDisallowed) }
+    return topic
   }
 
   /// Refuses the app in a path when its bundle id is malformed or has a topic's suffix, or is not of the credential.

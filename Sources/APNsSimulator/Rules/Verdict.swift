@@ -14,6 +14,8 @@ public struct Verdict: Sendable, Equatable {
   public var rejection: Rejection?
   /// The device token of the path as sent; nil when the path names none.
   public var deviceToken: String?
+  /// The topic of a push: that of the field, or the default of a certificate.
+  public var topic: String?
   /// The apns-id to echo; nil when the request has none that is well-formed, or is no push to a device.
   public var messageID: String?
   /// The same for the apns-request-id of a broadcast or of a call about channels.

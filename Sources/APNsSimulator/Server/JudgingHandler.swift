@@ -178,7 +178,7 @@ final class JudgingHandler: ServerHandler {
   }
 
   private func deliver(_ request: PushRequest, _ verdict: Verdict, _ decision: Decision, at now: UnixMilliseconds) {
-    guard let deviceToken = verdict.deviceToken?.lowercased(), let topic = request.text("apns-topic"),
+    guard let deviceToken = verdict.deviceToken?.lowercased(), let topic = verdict.topic,
       let messageID = decision.messageID
     else { return }
     let push = AcceptedPush(

@@ -26,6 +26,7 @@ extension PushRequest {
 extension Verdict {
   /// What is known of a request before any rule is applied to it.
   init(unchecked request: PushRequest) {
+    topic = request.text("apns-topic")
     deviceToken = request.target?.deviceToken
     let id = request.text(request.hasRequestID ? "apns-request-id" : "apns-id").flatMap {
       HeaderRules.isUUID($0) ? $0 : nil

@@ -13,7 +13,8 @@ struct ProgramTests {
     #expect(result.errorOutput == "")
     for option in [
       "listen", "tls-dir", "tls-name", "team-id", "key-id", "key", "public-key", "topic", "device", "strict-devices",
-      "log", "delay", "no-checks", "script", "control", "client-ca",
+      "log", "delay", "no-checks", "script", "control", "client-ca", "key-topics",
+      "related-keys",
     ] {
       #expect(result.output.contains("--\(option)"))
     }
@@ -38,6 +39,9 @@ struct ProgramTests {
       (["--tls-dir", "a", "--no-checks", "--device", "0a=unregistered@soon"], "--device must be"),
       (["--tls-dir", "a", "--team-id", "a", "--key-id", "b"], "go in step"),
       (["--tls-dir", "a", "--no-checks", "--delay", "20"], "--delay"),
+      (["--tls-dir", "a", "--no-checks", "--key-topics", "KEY"], "--key-topics must be ID=TOPIC,TOPIC, not 'KEY'"),
+      (withKey + ["--key-topics", "TESTKEY002=com.example.app"], "no --key-id gives; the nearest is 'TESTKEY001'"),
+      (withKey + ["--related-keys", "TESTKEY001=TESTKEY001"], "give --key-topics for both"),
     ])
   func usage(arguments: [String], message: String) async throws {
     let result = try await BuiltProgram("apns-simulator").run(arguments)
@@ -46,6 +50,11 @@ struct ProgramTests {
     #expect(result.output == "")
     #expect(result.errorOutput.contains(message), "\(result.errorOutput)")
   }
+
+  private static let withKey = [
+    "--tls-dir", "a", "--team-id", "TESTTEAM01", "--key-id", "TESTKEY001", "--key",
+    SimulatorFixture.path("testkey001.p8"),
+  ]
 
   @Test("a key that is none ends with 78 and names the file", .timeLimit(.minutes(1)))
   func badKey() async throws {

@@ -186,6 +186,37 @@ final class SimulatorTests {
     for result in [otherEnvironment, stranger, revoked] { #expect(result.summary.violations.isEmpty) }
   }
 
+  @Test("keys of two teams have connections of their own, so that neither is refused")
+  func twoTeams() async throws {
+    let publicKey = try ES256PublicKey(pem: try Fixture.bytes("keys/TESTKEY001-public.pem"))
+    let other = APNsSimulator.ProviderKey(teamID: "OTHERTEAM1", keyID: "OTHERKEY01", publicKey: publicKey)
+    let first = APNsSimulator.ProviderKey(teamID: "TESTTEAM01", keyID: "TESTKEY001", publicKey: publicKey)
+    let simulator = try await simulator {
+      $0.rules.providerTokens = ProviderTokenRules(keys: [first, other])
+    }
+    var credential = TestSender.production
+    credential.id = CredentialID(2)
+    credential.appID = AppID(2)
+    credential.topic = "com.example.other"
+    credential.teamID = "OTHERTEAM1"
+    credential.keyID = "OTHERKEY01"
+    let sender = try sender(
+      simulator,
+      apps: [
+        SigningApp(topic: "com.example.app", key: try ProviderTokenTests.key()),
+        SigningApp(topic: "com.example.other", key: try ProviderTokenTests.key(team: "OTHERTEAM1", id: "OTHERKEY01")),
+      ])
+    sender.sender.learn([credential])
+
+    let answers =
+      try await sender.send(TestSender.batch(20))
+      + sender.send(TestSender.batch(20, id: 2, credential: credential.id, topic: credential.topic))
+    await sender.sender.close(grace: .seconds(5))
+
+    #expect(answers.allSatisfy { $0.verdict == .accepted })
+    #expect(await simulator.stop().connections == 2)
+  }
+
   @Test("a topic outside the key holds the app")
   func topic() async throws {
     let simulator = try await simulator {
