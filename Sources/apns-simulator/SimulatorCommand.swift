@@ -48,6 +48,7 @@ enum SimulatorCommand {
         [
           .value("log", "FILE", "appends one line of JSON per request"),
           .value("delay", "DURATION", "answers that much later, such as 20ms"),
+          .value("knob", "NAME=VALUE", "what Apple leaves open: \(Knobs.help)", repeatable: true),
           .flag("no-checks", "counts requests and answers 200, for benchmarks"),
         ]),
       OptionGroup(

@@ -14,6 +14,13 @@ struct SimulatorOptions {
       providerTokens: ProviderTokenRules(keys: try keys(needed: checks)),
       topics: TopicRules(bundleIDs: invocation.values("topic")),
       devices: DeviceRegistry(strict: invocation.flag("strict-devices")))
+    for text in invocation.values("knob") {
+      do {
+        try rules.knobs.set(text)
+      } catch {
+        throw invocation.usageError("--knob: \(error)")
+      }
+    }
     for text in invocation.values("device") {
       let (deviceToken, state) = try device(text)
       rules.devices[deviceToken] = state

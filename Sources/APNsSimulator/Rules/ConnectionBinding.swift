@@ -8,6 +8,9 @@ public struct ConnectionBinding: Sendable {
   /// The key of its first valid provider token.
   private var key: ProviderKey?
 
+  /// The provider tokens that were used on it.
+  var tokenUpdates = ProviderTokenUpdates()
+
   /// A new connection.
   public init(certificate: PeerCertificate? = nil) { self.certificate = certificate }
 

@@ -16,6 +16,14 @@ enum PayloadRules {
     guard byteCount <= limitBytes else { throw Rejection(.payloadTooLarge) }
   }
 
+  /// Refuses what is no JSON object, for those who want that.
+  static func checkObject(_ body: [UInt8]) throws(Rejection) {
+    // Which fault it is stands in the warning.
+    guard let payload = try? JSONValue(parsing: body), payload.object != nil else {
+      throw Rejection(.badRequestPayload)
+    }
+  }
+
   /// Adds a warning for everything in the payload that devices are known to ignore or drop.
   static func inspect(_ body: [UInt8], type: PushType?, for recipient: Recipient, warnings: inout [String]) {
     if body.starts(with: [0xEF, 0xBB, 0xBF]) { return warnings.append("the payload starts with a byte order mark") }

@@ -16,12 +16,14 @@ struct ProviderToken {
 
   static let signatureBytes = 64
 
-  /// Takes a token apart; nil when anything in it is not as Apple's page wants it.
-  init?(_ token: [UInt8]) {
+  /// Takes a token apart; nil when anything in it is not as Apple's page wants it, but for a signature in DER if that is
+  /// accepted.
+  init?(_ token: [UInt8], acceptsDER: Bool) {
     let parts = token.split(separator: UInt8(ascii: "."), omittingEmptySubsequences: false)
     guard parts.count == 3,
-      let header = Self.object(parts[0]), let claims = Self.object(parts[1]), let signature = Self.decode(parts[2]),
-      signature.count == Self.signatureBytes,
+      let header = Self.object(parts[0]), let claims = Self.object(parts[1]), let given = Self.decode(parts[2]),
+      let signature = given.count == Self.signatureBytes
+        ? given : acceptsDER ? ES256PublicKey.rawSignature(fromDER: given) : nil,
       header["alg"]?.string == "ES256", let keyID = header["kid"]?.string,
       let teamID = claims["iss"]?.string, let issuedAt = claims["iat"]?.integer
     else { return nil }

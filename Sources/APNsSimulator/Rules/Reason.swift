@@ -45,9 +45,9 @@ public enum Reason: String, Sendable, Hashable, CaseIterable {
 
   /// Reasons of APNs that no rule here gives. Source: Apple, "Handling notification responses from APNs".
   private static let scripted = [
-    "IdleTimeout": 400, "BadEnvironmentKeyIdInToken": 403,
-    "Forbidden": 403, "ExpiredToken": 410, "TooManyRequests": 429,
-    "InternalServerError": 500, "ServiceUnavailable": 503, "Service Unavailable": 503, "Shutdown": 503,
+    "IdleTimeout": 400, "BadEnvironmentKeyIdInToken": 403, "Forbidden": 403, "ExpiredToken": 410,
+    "TooManyRequests": 429, "InternalServerError": 500, "ServiceUnavailable": 503, "Service Unavailable": 503,
+    "Shutdown": 503,
   ]
 
   /// The status code that goes with the reason.

@@ -12,6 +12,8 @@ public struct RequestRules: Sendable {
   public var topics: TopicRules
   /// The credentials, and the provider tokens seen.
   public var providerTokens: ProviderTokenRules
+  /// What Apple leaves open.
+  public var knobs = Knobs()
   /// The channels of broadcasts, and who may have any.
   var channels = ChannelStore()
 
@@ -63,6 +65,7 @@ public struct RequestRules: Sendable {
           call, request, of: app, channels: &channels, warnings: &verdict.warnings)
       } else {
         try BroadcastRules.check(request, of: app, channels: channels, now: now, warnings: &verdict.warnings)
+        if knobs.rejectsMalformedJSON { try PayloadRules.checkObject(request.body) }
       }
     }
   }
@@ -91,6 +94,7 @@ public struct RequestRules: Sendable {
     let app = ChannelStore.App(bundleID: TopicRules.bundleID(of: topic), environment: request.environment)
     PayloadRules.inspect(
       request.body, type: payloadType, for: .device { channels.contains($0, of: app) }, warnings: &warnings)
+    if knobs.rejectsMalformedJSON { try PayloadRules.checkObject(request.body) }
     try devices.check(deviceToken, now: now)
     return topic
   }
@@ -105,7 +109,7 @@ public struct RequestRules: Sendable {
     }
     return .key(
       try providerTokens.check(
-        request.value("authorization"), environment: request.environment, on: &connection, now: now))
+        request.value("authorization"), environment: request.environment, on: &connection, knobs: knobs, now: now))
   }
 
   private func pushType(_ request: PushRequest, warnings: inout [String]) throws(Rejection) -> PushType? {

@@ -20,7 +20,7 @@ final class JudgingHandler: ServerHandler {
   private var log: RequestLog?
   private let clocks: any Clocks
   private let diagnose: @Sendable (String) -> Void
-  private var messageIDs = MessageIDs()
+  private var messageIDs: MessageIDs
   /// The connections whose stream limit is not raised any more: it has been, or the script has set it.
   private var trusted: Set<UInt64> = []
   private var bindings: [UInt64: ConnectionBinding] = [:]
@@ -32,6 +32,7 @@ final class JudgingHandler: ServerHandler {
     self.tls = tls
     rules = configuration.rules
     faults = FaultInjector(configuration.script)
+    messageIDs = MessageIDs(isLowerCase: configuration.rules.knobs.makesLowerCaseIDs)
     checks = configuration.checks
     deliveries = configuration.control == nil ? nil : DeliveryStore()
     answerDelay = configuration.answerDelay

@@ -1,27 +1,29 @@
-/// Makes the ids that APNs makes: UUIDs in upper case, as seen on the wire.
+/// Makes the ids that APNs makes: UUIDs, in upper case as seen on the wire unless told otherwise.
 struct MessageIDs: Sendable {
-  private static let digits = Array("0123456789ABCDEF".utf8)
-
+  private let digits: [UInt8]
   private var generator = SystemRandomNumberGenerator()
   private let random: UInt64
   private var counter: UInt64 = 0
 
-  init() { random = generator.next() }
+  init(isLowerCase: Bool = false) {
+    digits = Array((isLowerCase ? "0123456789abcdef" : "0123456789ABCDEF").utf8)
+    random = generator.next()
+  }
 
   /// An id that is random in every digit.
   mutating func next() -> String {
     let high: UInt64 = generator.next()
     let low: UInt64 = generator.next()
-    return String(decoding: Self.text(high, low), as: UTF8.self)
+    return String(decoding: text(high, low), as: UTF8.self)
   }
 
   /// An id of a random half and a counter: as unique, and made without asking the system for randomness.
   mutating func nextCounted() -> [UInt8] {
     counter += 1
-    return Self.text(random, counter)
+    return text(random, counter)
   }
 
-  private static func text(_ high: UInt64, _ low: UInt64) -> [UInt8] {
+  private func text(_ high: UInt64, _ low: UInt64) -> [UInt8] {
     var text: [UInt8] = []
     text.reserveCapacity(36)
     for index in 0..<32 {

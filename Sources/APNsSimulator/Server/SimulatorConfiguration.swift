@@ -45,8 +45,8 @@ public struct SimulatorConfiguration: Sendable {
   /// Told in one sentence what keeps the simulator from doing its work; on the loop's thread.
   public var diagnose: @Sendable (String) -> Void = { _ in }
 
-  /// Whether requests are only counted: there is nothing to judge, to log, to spoil or to control.
-  var isPlain: Bool { !checks && logPath == nil && script.rules.isEmpty && control == nil }
+  /// Whether requests are only counted: there is nothing to judge, to log, to spoil, to control or to answer otherwise.
+  var isPlain: Bool { !checks && logPath == nil && script.rules.isEmpty && control == nil && rules.knobs == Knobs() }
 
   /// A simulator with checks.
   public init(listeners: [Listener] = [Listener()], tlsDirectory: String, rules: RequestRules) {

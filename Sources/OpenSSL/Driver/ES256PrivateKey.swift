@@ -113,6 +113,13 @@ public final class ES256PublicKey: Sendable {
   /// Reads the text of a public key.
   public convenience init(pem: String) throws(PrivateKeyError) { try self.init(pem: Array(pem.utf8)) }
 
+  /// The 64 bytes r‖s of a signature in DER; nil when it is none.
+  public static func rawSignature(fromDER der: [UInt8]) -> [UInt8]? {
+    // What is no DER leaves its reason behind.
+    defer { ERR_clear_error() }
+    return ES256.raw(fromDER: der)
+  }
+
   /// Whether `signature` is one of `bytes`. Only r‖s of exactly 64 bytes is one; DER is not.
   public func verify(signature: [UInt8], of bytes: [UInt8]) -> Bool {
     handle.verify(rawSignature: signature, of: bytes)

@@ -14,7 +14,7 @@ struct ProgramTests {
     for option in [
       "listen", "tls-dir", "tls-name", "team-id", "key-id", "key", "public-key", "topic", "device", "strict-devices",
       "log", "delay", "no-checks", "script", "control", "client-ca", "key-topics",
-      "related-keys",
+      "related-keys", "knob",
     ] {
       #expect(result.output.contains("--\(option)"))
     }
@@ -41,6 +41,7 @@ struct ProgramTests {
       (["--tls-dir", "a", "--no-checks", "--delay", "20"], "--delay"),
       (["--tls-dir", "a", "--no-checks", "--key-topics", "KEY"], "--key-topics must be ID=TOPIC,TOPIC, not 'KEY'"),
       (withKey + ["--key-topics", "TESTKEY002=com.example.app"], "no --key-id gives; the nearest is 'TESTKEY001'"),
+      (withKey + ["--knob", "token_update=key"], "--knob: there is no 'token_update'; the nearest is 'token_updates'"),
       (withKey + ["--related-keys", "TESTKEY001=TESTKEY001"], "give --key-topics for both"),
     ])
   func usage(arguments: [String], message: String) async throws {

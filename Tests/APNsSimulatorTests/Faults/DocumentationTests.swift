@@ -11,12 +11,12 @@ struct DocumentationTests {
       contentsOf: root.appending(path: "Sources/APNsSimulator/APNsSimulator.docc/APNsSimulator.md"), encoding: .utf8)
   }
 
-  @Test("names every action, setting, violation and reason")
+  @Test("names every action, setting, violation, reason and knob")
   func names() throws {
     let page = try Self.page()
     let names =
       FaultAction.all.map(\.name) + SettingName.allCases.map(\.rawValue) + Violation.allCases.map(\.rawValue)
-      + Reason.allCases.map(\.rawValue)
+      + Reason.allCases.map(\.rawValue) + Knob.all.map(\.name)
 
     for name in names { #expect(page.contains("`\(name)`"), "\(name)") }
   }

@@ -35,6 +35,18 @@ struct CertificateRulesTests {
     #expect(try answer(topics: [], ["apns-topic": nil]) == "MissingTopic")
   }
 
+  @Test("the verdict on a push has the topic that counts")
+  func topicOfVerdict() throws {
+    let details = CertificateDetails(
+      subject: "", userID: Self.app, notBefore: 0, notAfter: .max, sha256: [], services: [], extensionTopics: [])
+    var connection = ConnectionBinding(certificate: PeerCertificate(details: details, isTrusted: true))
+    var rules = try SimulatorFixture.rules()
+
+    let verdict = rules.judge(.sample(["apns-topic": nil]), on: &connection, now: SimulatorFixture.time(100))
+
+    #expect(verdict.topic == Self.app)
+  }
+
   @Test("the default topic has to fit the push type")
   func defaultTopicOfAnotherType() throws {
     #expect(try answer(["apns-topic": nil, "apns-push-type": "voip"]) == "DeviceTokenNotForTopic")
