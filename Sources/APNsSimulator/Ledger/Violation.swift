@@ -22,6 +22,8 @@ public enum Violation: String, Sendable, Hashable, CaseIterable {
   case providerTokenUpdates = "provider_token_updates"
   /// A connection without agreement on `h2`, or without TLS 1.2 or later.
   case handshake
+  /// A handshake completed with a certificate or a version of TLS that no client may accept.
+  case acceptedBadTLS = "accepted_bad_tls"
   /// A frame or a message that HTTP/2 does not allow.
   case http2Protocol = "protocol"
 
@@ -33,6 +35,7 @@ public enum Violation: String, Sendable, Hashable, CaseIterable {
       case .afterGoAway: .afterGoAway
       case .headerListSize: .headerListSize
       case .handshake: .handshake
+      case .acceptedBadTLS: .acceptedBadTLS
       case .protocolError: .http2Protocol
       }
   }

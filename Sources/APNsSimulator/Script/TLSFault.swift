@@ -25,4 +25,7 @@ struct TLSFault: Sendable, Hashable {
   var applicationProtocol: ApplicationProtocol?
   /// Whether the client's certificate is refused as revoked.
   var revokesClientCertificate = false
+
+  /// Whether no client may accept it.
+  var isBad: Bool { certificate != nil || version != nil }
 }

@@ -47,6 +47,7 @@ final class JudgingHandler: ServerHandler {
     var (greeting, fault) = faults.greeting(for: connection, now: clocks.monotonicTime())
     if greeting.settings.contains(where: \.isStreamLimit) { trusted.insert(connection) }
     guard fault != TLSFault() else { return greeting }
+    greeting.isTLSBad = fault.isBad
     do {
       greeting.tls = try tls.context(fault)
     } catch {

@@ -98,6 +98,7 @@ final class ServerConnection: EventHandler {
     case .wantRead, .wantWrite: return
     case .closed, .failed: failHandshake()
     case .bytes:
+      if greeting.isTLSBad { server.handler.violated(.acceptedBadTLS, connection: id) }
       guard stream.applicationProtocol == "h2" else { return failHandshake() }
       if let certificate = stream.peerCertificate {
         server.handler.identified(id, listener: listener, by: certificate, greeting: &greeting)

@@ -12,6 +12,8 @@ public enum ServerViolation: Sendable, Equatable {
   case headerListSize
   /// No TLS connection, or none on which both speak `h2`.
   case handshake
+  /// A handshake completed with ``ServerGreeting/tls`` that no client may accept.
+  case acceptedBadTLS
   /// Another frame or message that RFC 9113 does not allow.
   case protocolError
 }
@@ -22,6 +24,8 @@ public struct ServerGreeting: Sendable {
   public var refuses = false
   /// TLS in place of the server's own, to spoil the handshake; the client is not to blame for what comes of it.
   public var tls: TLSContext?
+  /// Whether that TLS is such that no client may accept it.
+  public var isTLSBad = false
   /// How long the handshake waits.
   public var handshakeDelay = Duration.zero
   /// Parameters of the first SETTINGS in place of the configuration's.

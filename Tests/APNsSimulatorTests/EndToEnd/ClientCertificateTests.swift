@@ -37,7 +37,7 @@ struct ClientCertificateTests {
   }
 
   private static let both = "1.2.840.113635.100.6.3.1 = ASN1:NULL\n1.2.840.113635.100.6.3.2 = ASN1:NULL"
-  private static let topics = """
+  static let topics = """
     1.2.840.113635.100.6.3.2 = ASN1:NULL
     1.2.840.113635.100.6.3.6 = ASN1:SEQUENCE:topics
     [topics]

@@ -7,7 +7,8 @@ import Testing
 
 @testable import APNsSimulator
 
-/// A simulator within the test's process, with a folder of its own, key TESTKEY001, and a log.
+/// A simulator within the test's process, with a folder of its own, a log, key TESTKEY001, and further keys with the same
+/// public half: OTHERKEY01 of another team, and APPKEY0001 and APPKEY0002 for the topic com.example.app alone.
 final class LocalSimulator: Sendable {
   let folder: TemporaryDirectory
   let simulator: Simulator
@@ -17,10 +18,14 @@ final class LocalSimulator: Sendable {
     _ script: String = "{}", checks: Bool = true, _ change: (inout SimulatorConfiguration) -> Void = { _ in }
   ) async throws {
     folder = try TemporaryDirectory()
-    let key = try ProviderKey(
-      teamID: "TESTTEAM01", keyID: "TESTKEY001", publicKey: SimulatorFixture.publicKey("testkey001-public.pem"))
+    let publicKey = try SimulatorFixture.publicKey("testkey001-public.pem")
+    let keys = BrokenToken.teams.map { keyID, teamID in
+      var key = ProviderKey(teamID: teamID, keyID: keyID, publicKey: publicKey)
+      if keyID.hasPrefix("APPKEY") { key.scope = .topics(["com.example.app"], relatedKeyID: nil) }
+      return key
+    }
     var configuration = SimulatorConfiguration(
-      tlsDirectory: folder.path(of: "tls"), rules: RequestRules(providerTokens: ProviderTokenRules(keys: [key])))
+      tlsDirectory: folder.path(of: "tls"), rules: RequestRules(providerTokens: ProviderTokenRules(keys: keys)))
     configuration.checks = checks
     configuration.logPath = folder.path(of: "log")
     configuration.script = try FaultScript(parsing: Array(script.utf8))
@@ -150,6 +155,18 @@ enum BrokenToken {
     let key = try ES256PrivateKey(pem: SimulatorFixture.text("testkey001.p8"))
     let signed = try signature { try key.sign(Array(input.utf8)) }
     return "bearer \(input).\(encode(Base64URL.encode(signed)))"
+  }
+
+  /// The keys that a ``LocalSimulator`` knows, with their teams.
+  static let teams = [
+    "TESTKEY001": "TESTTEAM01", "OTHERKEY01": "OTHERTEAM1", "APPKEY0001": "TESTTEAM01", "APPKEY0002": "TESTTEAM01",
+  ]
+
+  /// A sound token of one of those keys.
+  static func make(of keyID: String) throws -> String {
+    let teamID = try #require(teams[keyID])
+    return try make(
+      header: #"{"alg":"ES256","kid":"\#(keyID)"}"#, claims: #"{"iss":"\#(teamID)","iat":\#(now)}"#)
   }
 
   static var now: Int64 { SystemClocks().wallTime().seconds }

@@ -16,6 +16,7 @@ struct BrokenSender: Sendable, CustomTestStringConvertible {
   var name: String
   var notice: Notice
   var script = "{}"
+  var knobs: [String] = []
   var act: @Sendable (RawClient, LocalSimulator) async throws -> Void
 
   var testDescription: String { name }
@@ -210,9 +211,11 @@ struct SelfTests {
 
   @Test(
     "broken senders", .timeLimit(.minutes(2)),
-    arguments: [providerTokens, requests, http2, retries].flatMap(\.self))
+    arguments: [providerTokens, credentials, requests, http2, retries].flatMap(\.self))
   func noticed(sender: BrokenSender) async throws {
-    let simulator = try await LocalSimulator(sender.script)
+    var knobs = Knobs()
+    for knob in sender.knobs { try knobs.set(knob) }
+    let simulator = try await LocalSimulator(sender.script) { $0.rules.knobs = knobs }
     let client = try simulator.client()
 
     try await sender.act(client, simulator)

@@ -5,15 +5,17 @@ import Testing
 
 @Suite("What a script does to TLS", .timeLimit(.minutes(1)))
 struct SpoiledTLSTests {
-  /// What `openssl s_client`, which forgives everything, says about a connection with an action, and about the next one.
-  private func handshakes(_ action: String, _ options: [String]) async throws -> (spoiled: String, next: String) {
+  /// What `openssl s_client`, which forgives what it is not told to mind, says about a connection with an action, and about
+  /// the next one; and what is held against it.
+  private func handshakes(
+    _ action: String, _ options: [String], blame: Set<Violation> = []
+  ) async throws -> (spoiled: String, next: String) {
     let simulator = try await LocalSimulator(#"{"rules":[{"at":"connection","limit":1,"do":{\#(action)}}]}"#)
     let client = OpenSSLClient(port: simulator.port, authorityFile: simulator.authorityFile)
     let spoiled = try await client.connect(options)
     let next = try await client.connect(options)
 
-    // The client has done nothing wrong.
-    #expect(simulator.summary.violations.isEmpty)
+    try await eventually("the blame is \(blame)") { Set(simulator.summary.violations.keys) == blame }
     return (spoiled.output + spoiled.errorOutput, next.output + next.errorOutput)
   }
 
@@ -24,11 +26,15 @@ struct SpoiledTLSTests {
       ("wrong_host", "hostname mismatch"), ("unknown_ca", "unable to verify the first certificate"),
     ])
   func certificate(word: String, fault: String) async throws {
-    let (spoiled, next) = try await handshakes(
-      #""certificate":"\#(word)""#, ["-alpn", "h2", "-verify_hostname", "localhost"])
+    let options = ["-alpn", "h2", "-verify_hostname", "localhost"]
+    let action = #""certificate":"\#(word)""#
+
+    let (spoiled, next) = try await handshakes(action, options, blame: [.acceptedBadTLS])
+    let (strict, _) = try await handshakes(action, options + ["-verify_return_error"])
 
     #expect(spoiled.contains("(\(fault))"), "\(spoiled)")
     #expect(next.contains("Verify return code: 0 (ok)"), "\(next)")
+    #expect(strict.contains("certificate verify failed"), "\(strict)")
   }
 
   @Test(
@@ -36,7 +42,7 @@ struct SpoiledTLSTests {
   func version(word: String, name: String) async throws {
     let old = ["-alpn", "h2", "-min_protocol", "TLSv1", "-cipher", "DEFAULT@SECLEVEL=0"]
 
-    let (spoiled, next) = try await handshakes(#""tls":"\#(word)""#, old)
+    let (spoiled, next) = try await handshakes(#""tls":"\#(word)""#, old, blame: [.acceptedBadTLS])
     let (refused, _) = try await handshakes(#""tls":"\#(word)""#, ["-alpn", "h2", "-min_protocol", "TLSv1.2"])
 
     #expect(spoiled.contains("Protocol  : \(name)\n"), "\(spoiled)")
