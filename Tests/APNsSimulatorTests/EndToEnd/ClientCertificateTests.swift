@@ -79,6 +79,22 @@ struct ClientCertificateTests {
     #expect(without.body == #"{"reason":"InvalidProviderToken"}"#)
   }
 
+  @Test("one made as the simulator's page says is taken")
+  func pageExample() async throws {
+    let simulator = try await SimulatorProcess()
+    let page = try DocumentationTests.page()
+    let start = try #require(page.range(of: "```sh\n")).upperBound
+    let end = try #require(page.range(of: "```", range: start..<page.endIndex)).lowerBound
+
+    let made = try await BuiltProgram(path: "/bin/sh").run(
+      ["-e", "-c", String(page[start..<end])], directory: simulator.folder.path)
+    let answer = try await simulator.push(
+      "0a", ["authorization": "none"], options: ["--cert", simulator.folder.path(of: "client.pem")])
+
+    #expect(made.status == 0, "\(made.errorOutput)")
+    #expect(answer.status == 200, "\(answer.body)")
+  }
+
   @Test("one with several topics has to name the topic")
   func severalTopics() async throws {
     let simulator = try await SimulatorProcess()
