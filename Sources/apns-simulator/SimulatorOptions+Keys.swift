@@ -50,7 +50,8 @@ extension SimulatorOptions {
     }
     guard !files.isEmpty || !needed else {
       throw invocation.usageError(
-        "without a key no provider token is valid: give --team-id, --key-id and --key, or --no-checks")
+        "without a key no provider token is valid: give --team-id, --key-id and --key, or --no-checks; for clients with "
+          + "certificates alone give --client-ca")
     }
     return try zip(zip(teams, ids), files).map { names, file in
       privateFiles.isEmpty

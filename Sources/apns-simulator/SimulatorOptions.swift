@@ -11,7 +11,7 @@ struct SimulatorOptions {
     }
     let checks = !invocation.flag("no-checks")
     var rules = RequestRules(
-      providerTokens: ProviderTokenRules(keys: try keys(needed: checks)),
+      providerTokens: ProviderTokenRules(keys: try keys(needed: checks && invocation.value("client-ca") == nil)),
       topics: TopicRules(bundleIDs: invocation.values("topic")),
       devices: DeviceRegistry(strict: invocation.flag("strict-devices")))
     for text in invocation.values("knob") {

@@ -123,6 +123,20 @@ struct ClientCertificateTests {
     #expect(accepted.status == 200, "\(accepted.body)")
   }
 
+  @Test("with --client-ca no key is needed: every provider token is invalid then, and certificates are taken")
+  func withoutKeys() async throws {
+    let folder = try TemporaryDirectory()
+    let authority = try await Self.authority(in: folder)
+    let file = try await Self.certificate(by: authority, in: folder, extensions: Self.both)
+    let simulator = try await SimulatorProcess(["--client-ca", authority.certificate], keys: false)
+
+    let certified = try await simulator.push("0a", options: ["--cert", file])
+    let uncertified = try await simulator.push("0a")
+
+    #expect(certified.status == 200, "\(certified.body)")
+    #expect(uncertified.body == #"{"reason":"InvalidProviderToken"}"#)
+  }
+
   @Test("a --client-ca that is none ends with 78 and names the file")
   func badAuthority() async throws {
     let file = SimulatorFixture.path("jwt-vectors.tsv")

@@ -13,16 +13,14 @@ final class SimulatorProcess: Sendable {
 
   /// Starts it with `--listen` once for each of `listeners` and waits until it listens.
   init(
-    _ options: [String] = [], listeners: [String] = ["127.0.0.1:0"], checks: Bool = true, logs: Bool = true,
-    script: String? = nil
+    _ options: [String] = [], listeners: [String] = ["127.0.0.1:0"], checks: Bool = true, keys: Bool = true,
+    logs: Bool = true, script: String? = nil
   ) async throws {
     let folder = try TemporaryDirectory()
     let scripted = try script.map { ["--script", try folder.write($0, to: "script.json")] } ?? []
     let key = SimulatorFixture.path("testkey001.p8")
     let credentials =
-      checks
-      ? ["--team-id", "TESTTEAM01", "--key-id", "TESTKEY001", "--key", key]
-      : ["--no-checks"]
+      !checks ? ["--no-checks"] : keys ? ["--team-id", "TESTTEAM01", "--key-id", "TESTKEY001", "--key", key] : []
     let log = logs ? ["--log", folder.path(of: "log")] : []
     let program = try BuiltProgram("apns-simulator").start(
       listeners.flatMap { ["--listen", $0] } + ["--tls-dir", folder.path(of: "tls")] + credentials + log + scripted
