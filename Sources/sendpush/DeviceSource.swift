@@ -15,7 +15,9 @@ struct Credentials {
 
   func id(_ environment: Environment) -> CredentialID { CredentialID(Int64(environment.rawValue) + 1) }
 
-  func environment(of id: CredentialID) -> Environment? { all.first { $0.id == id }?.environment }
+  subscript(id: CredentialID) -> Credential? { all.first { $0.id == id } }
+
+  func environment(of id: CredentialID) -> Environment? { self[id]?.environment }
 }
 
 /// The devices of a target: those named by their tokens, then those that the registry finds; each once.

@@ -129,7 +129,10 @@ struct OpenSend {
       line.attempts = 0
       say(failure)
       line.reason = failure.kind == .credential ? "NoProviderToken" : "NotSent"
-      finish(&line, .failed, nil, failure.kind == .unreachable ? .unavailable : .temporaryFailure)
+      let canSign = credentials[batch.credential].map(sender.canSign) ?? false
+      finish(
+        &line, .failed, nil,
+        !canSign ? .configuration : failure.kind == .unreachable ? .unavailable : .temporaryFailure)
     }
   }
 

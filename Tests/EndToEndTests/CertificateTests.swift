@@ -6,7 +6,7 @@ import Testing
 @Suite("A certificate in place of a key", .timeLimit(.minutes(3)))
 struct CertificateTests {
   /// A site whose app has a certificate in a `.p12` with the password `secret`, and a service that judges nothing.
-  private func site() async throws -> Site {
+  private func site(_ extensions: String...) async throws -> Site {
     let site = try await Site(simulatorOptions: ["--no-checks"])
     let openssl = BuiltProgram(path: "/usr/bin/openssl")
     let folder = site.directory.path
@@ -15,7 +15,7 @@ struct CertificateTests {
         "req", "-x509", "-newkey", "rsa:2048", "-nodes", "-days", "10", "-subj", "/UID=\(Site.topic)/CN=Push",
         "-keyout",
         "push.key", "-out", "push.crt",
-      ], directory: folder)
+      ] + extensions.flatMap { ["-addext", $0] }, directory: folder)
     try await openssl.run(
       [
         "pkcs12", "-export", "-inkey", "push.key", "-in", "push.crt", "-passout", "pass:secret", "-out", "push.p12",
@@ -65,6 +65,17 @@ struct CertificateTests {
     #expect(try status.json().first?["certificate_sha256"]?.string?.count == 64, "\(status.text)")
     #expect(end.errorOutput.contains("a certificate needs care"), "\(end.text)")
     for result in [sent, check, end] { #expect(!result.text.contains("secret")) }
+  }
+
+  @Test("a device of an environment that the certificate is not for: 78")
+  func otherEnvironment() async throws {
+    let site = try await site("1.2.840.113635.100.6.3.2=ASN1:NULL")
+
+    let sent = try await run(
+      site.sendpush, site, "send", "--token", Site.token(1), "--title", "x", "--environment", "sandbox")
+
+    #expect(sent.status == 78, "\(sent.text)")
+    #expect(sent.errorOutput.contains("no key for \(Site.topic) (sandbox)"), "\(sent.text)")
   }
 
   @Test("a wrong password, and none, are told with the setting's name: 78")
