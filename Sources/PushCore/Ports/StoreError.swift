@@ -1,3 +1,5 @@
+import Operations
+
 /// Why the store could not do what it was asked.
 public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
   /// What kind of failure it is; the caller decides by this alone.
@@ -38,4 +40,32 @@ public struct StoreError: Error, Sendable, Equatable, CustomStringConvertible {
 
   /// The whole story in one line; safe to show anyone.
   public var description: String { "\(operation): \(underlying). \(remedy)" }
+}
+
+// What every store says in the same words.
+extension StoreError {
+  /// The same error, with the call that met it in front.
+  public func during(_ call: String) -> StoreError {
+    StoreError(code: code, operation: "\(call), \(operation)", underlying: underlying, remedy: remedy)
+  }
+
+  /// The store was closed.
+  public static func closed(_ operation: String) -> StoreError {
+    StoreError(
+      code: .unavailable, operation: operation, underlying: "the store is closed", remedy: "Open it again.")
+  }
+
+  /// A row that no version of this program writes.
+  public static func unreadable(_ what: String) -> StoreError {
+    StoreError(
+      code: .unusable, operation: "read \(what)", underlying: "its stored form is not known to this version",
+      remedy: "Run the version that wrote it, or restore the database from a backup.")
+  }
+
+  /// The system gives no thread for the calls that block.
+  public static func noThread(_ failure: SystemError) -> StoreError {
+    StoreError(
+      code: .unavailable, operation: "\(failure.operation) '\(failure.subject)'", underlying: failure.reason,
+      remedy: "Raise the limit of threads of this process.")
+  }
 }

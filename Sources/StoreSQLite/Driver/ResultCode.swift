@@ -54,23 +54,3 @@ struct ResultCode: Equatable {
       code: code, operation: operation, underlying: "\(words) (SQLite code \(extended))", remedy: remedy)
   }
 }
-
-extension StoreError {
-  /// The same error, with the call that met it in front.
-  func during(_ call: String) -> StoreError {
-    StoreError(code: code, operation: "\(call), \(operation)", underlying: underlying, remedy: remedy)
-  }
-
-  /// The store was closed.
-  static func closed(_ operation: String) -> StoreError {
-    StoreError(
-      code: .unavailable, operation: operation, underlying: "the store is closed", remedy: "Open it again.")
-  }
-
-  /// A row that no version of this program writes.
-  static func unreadable(_ what: String) -> StoreError {
-    StoreError(
-      code: .unusable, operation: "read \(what)", underlying: "its stored form is not known to this version",
-      remedy: "Run the version that wrote it, or restore the database from a backup.")
-  }
-}

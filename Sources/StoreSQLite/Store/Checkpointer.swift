@@ -19,7 +19,7 @@ final class Checkpointer: Sendable {
   /// Starts the thread; it works until ``stop()``.
   static func start(_ path: String, options: SQLiteStore.Options) throws(StoreError) -> Checkpointer {
     let checkpointer = Checkpointer()
-    try Threads.start("store-log") {
+    let body: @Sendable () -> Void = {
       do throws(StoreError) {
         let loop = CheckpointLoop(
           connection: try .openCheckpointer(path), lock: LockFile(path: path + "-checkpointer"), options: options)
@@ -28,6 +28,11 @@ final class Checkpointer: Sendable {
         options.onEvent(.checkpointFailed(error))
       }
       checkpointer.end.fire()
+    }
+    do throws(SystemError) {
+      try Threads.start("store-log", body)
+    } catch {
+      throw .noThread(error)
     }
     return checkpointer
   }

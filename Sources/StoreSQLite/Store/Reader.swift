@@ -24,10 +24,10 @@ final class Reader: Sendable {
         }
         reader.end.fire()
       }
-      do throws(StoreError) {
+      do throws(SystemError) {
         try Threads.start("store-\(name)", body)
       } catch {
-        continuation.resume(returning: .failure(error))
+        continuation.resume(returning: .failure(.noThread(error)))
       }
     }
     try opened.get()

@@ -51,10 +51,10 @@ final class Writer: Sendable {
         }
         end.fire()
       }
-      do throws(StoreError) {
+      do throws(SystemError) {
         try Threads.start("store-writer", body)
       } catch {
-        continuation.resume(returning: .failure(error))
+        continuation.resume(returning: .failure(.noThread(error)))
       }
     }
     return Writer(inbox: inbox, handlers: handlers, bell: try opened.get(), end: end)
@@ -92,7 +92,7 @@ final class Writer: Sendable {
       return listening == nil
     }
     guard isFirst, let ended = listening.withLock({ $0 }) else { return }
-    do throws(StoreError) {
+    do throws(SystemError) {
       try Threads.start("store-bell") { [bell, handlers] in
         bell.listen { lane in
           for handler in handlers.withLock({ $0 }) { handler(lane) }
@@ -116,35 +116,5 @@ final class Writer: Sendable {
     stop()
     await end.wait()
     if let ended = listening.withLock({ $0 }) { await ended.wait() }
-  }
-}
-
-/// Something that happens once and is waited for.
-final class Signal: Sendable {
-  private struct State {
-    var hasFired = false
-    var waiters: [CheckedContinuation<Void, Never>] = []
-  }
-  private let state = Lock(State())
-
-  /// It happened.
-  func fire() {
-    let waiters = state.withLock { state in
-      state.hasFired = true
-      defer { state.waiters = [] }
-      return state.waiters
-    }
-    for waiter in waiters { waiter.resume() }
-  }
-
-  /// Returns once it has happened.
-  func wait() async {
-    await withCheckedContinuation { continuation in
-      let hasFired = state.withLock { state in
-        if !state.hasFired { state.waiters.append(continuation) }
-        return state.hasFired
-      }
-      if hasFired { continuation.resume() }
-    }
   }
 }
