@@ -37,6 +37,7 @@ let package = Package(
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
+    .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
     // Used by all.
     library("JSON"),
@@ -53,13 +54,16 @@ let package = Package(
     // Adapters.
     library("APNs", ["PushCore", "HTTP2", "OpenSSL", "JSON", "Operations"]),
     library("StoreSQLite", ["CSQLite", "CLinux", "PushCore", "JSON", "Operations"]),
+    library("StorePostgreSQL", ["CPostgreSQL", "CLinux", "PushCore", "Operations"]),
     library("Delivery", ["PushCore", "Operations"]),
     library("APNsSimulator", ["HTTP2", "OpenSSL", "EventLoop", "JSON", "Operations"]),
 
     // Roots.
     .plugin(name: "BuildCommit", capability: .buildTool()),
     library("BuildInfo", ["Operations"], plugins: ["BuildCommit"]),
-    library("Composition", ["APNs", "Delivery", "StoreSQLite", "PushCore", "HTTP2", "OpenSSL", "JSON", "Operations"]),
+    library(
+      "Composition",
+      ["APNs", "Delivery", "StorePostgreSQL", "StoreSQLite", "PushCore", "HTTP2", "OpenSSL", "JSON", "Operations"]),
     program("pushrelay", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
     program("sendpush", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
     program("apns-simulator", ["APNsSimulator", "BuildInfo", "Operations"]),
@@ -81,7 +85,8 @@ let package = Package(
     suite("PushCoreTests", ["PushCore", "Support"]),
     suite("APNsTests", ["APNs", "APNsSimulator", "Support"]),
     suite("StoreSQLiteTests", ["StoreSQLite", "PushCore", "Operations", "Support"]),
-    suite("DeliveryTests", ["Delivery", "StoreSQLite", "PushCore", "Operations", "Support"]),
+    suite("StorePostgreSQLTests", ["StorePostgreSQL", "PushCore", "Operations", "Support"]),
+    suite("DeliveryTests", ["Delivery", "StorePostgreSQL", "StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
     suite("CompositionTests", ["Composition", "Support"]),
     suite("EndToEndTests", ["JSON", "PushCore", "StoreSQLite", "Support"]),

@@ -1,0 +1,206 @@
+import Operations
+import PushCore
+
+extension PostgreSQLStore {
+  /// State and sums, from one snapshot.
+  public func status(_ id: NotificationID) async throws(StoreError) -> NotificationStatus? {
+    try await read { (transaction) throws(StoreError) in try transaction.status(id) }
+  }
+
+  /// The last attempts of a page of devices, from one snapshot.
+  public func receipts(
+    _ id: NotificationID, outcome: Outcome?, after: DeviceID, limit: Int
+  ) async throws(StoreError) -> ReceiptPage {
+    try await read { (transaction) throws(StoreError) in
+      guard let kind = try transaction.receiptKind(of: id) else { return ReceiptPage(receipts: [], next: nil) }
+      var page =
+        kind.hasRows
+        ? try transaction.rowPage(id, after: after, limit: limit)
+        : try transaction.chunkPage(id, after: after, limit: limit)
+      for index in page.receipts.indices where page.receipts[index].outcome == .pending {
+        page.receipts[index].outcome = kind.outcomeOfPending
+      }
+      if let outcome { page.receipts.removeAll { $0.outcome != outcome } }
+      return ReceiptPage(receipts: try transaction.name(page.receipts), next: page.next)
+    }
+  }
+}
+
+/// How a notification keeps its receipts, and how those without a final outcome are shown.
+private struct ReceiptKind {
+  var hasRows: Bool
+  /// Of a final notification nothing is pending: what it left undone was canceled with it, or its time was over.
+  var outcomeOfPending: Outcome
+}
+
+extension Transaction {
+  // MARK: Status
+
+  fileprivate func status(_ id: NotificationID) throws(StoreError) -> NotificationStatus? {
+    try first(
+      """
+      SELECT a.topic, n.lane, n.created_at, n.not_before, n.expires_at, s.canceled_at IS NOT NULL, s.done_at, s.cut,
+        o.*, t.*
+      FROM notification n JOIN notification_state s ON s.notification_id=n.notification_id JOIN app a ON a.app_id=n.app_id,
+        LATERAL (SELECT coalesce(sum(devices),0)::bigint, coalesce(sum(accepted),0)::bigint,
+          coalesce(sum(rejected),0)::bigint, coalesce(sum(expired),0)::bigint, coalesce(sum(canceled),0)::bigint,
+          coalesce(sum(failed),0)::bigint, coalesce(sum(skipped),0)::bigint
+          FROM notification_total WHERE notification_id=$1) o,
+        LATERAL (SELECT bool_or(state=1), bool_or(state=0), bool_or(state=3), bool_or(attempt=0)
+          FROM task WHERE notification_id=$1) t
+      WHERE n.notification_id=$1
+      """, id
+    ) { (row) throws(StoreError) in
+      guard let lane = Lane(rawValue: UInt8(truncatingIfNeeded: row.integer(1))) else {
+        throw .unreadable("notification \(id)")
+      }
+      let created = row.time(2)
+      let notBefore = row.time(3)
+      return NotificationStatus(
+        id: id, state: state(row, notBefore), topic: row.text(0), lane: lane, createdAt: created,
+        sendAt: notBefore > created ? notBefore : nil, expiresAt: row.time(4), doneAt: row.optional(6, Row.time),
+        isComplete: !row.bool(7) && !row.bool(18), counts: counts(row))
+    }
+  }
+
+  private func state(_ row: Row, _ notBefore: UnixMilliseconds) -> NotificationState {
+    let (isLeased, isReady, isHeld) = (row.bool(15), row.bool(16), row.bool(17))
+    if row.bool(5) { return .canceled }
+    if row.optional(6, Row.time) != nil { return .done }
+    if isLeased || isReady && row.integer(8) > 0 { return .sending }
+    if isReady { return notBefore > now ? .scheduled : .queued }
+    return isHeld ? .held : .parked
+  }
+
+  private func counts(_ row: Row) -> Counts {
+    var counts = Counts()
+    counts.devices = row.count(8)
+    counts.accepted = row.count(9)
+    counts.rejected = row.count(10)
+    counts.expired = row.count(11)
+    counts.canceled = row.count(12)
+    counts.failed = row.count(13)
+    counts.skipped = row.count(14)
+    return counts
+  }
+
+  // MARK: Receipts
+
+  fileprivate func receiptKind(of id: NotificationID) throws(StoreError) -> ReceiptKind? {
+    try first(
+      """
+      SELECT n.row_receipts, s.canceled_at IS NOT NULL, s.done_at IS NOT NULL
+      FROM notification n JOIN notification_state s ON s.notification_id=n.notification_id WHERE n.notification_id=$1
+      """, id
+    ) { row in
+      ReceiptKind(hasRows: row.bool(0), outcomeOfPending: row.bool(1) ? .canceled : row.bool(2) ? .expired : .pending)
+    }
+  }
+
+  fileprivate func rowPage(_ id: NotificationID, after: DeviceID, limit: Int) throws(StoreError) -> ReceiptPage {
+    let receipts = try all(
+      """
+      SELECT device_id, outcome, status, reason, at, tries, latency_ms, apns_unique_id FROM receipt
+      WHERE notification_id=$1 AND device_id>$2 ORDER BY device_id LIMIT $3
+      """, id, after, limit
+    ) { (row) throws(StoreError) in
+      guard let outcome = Outcome(rawValue: UInt8(truncatingIfNeeded: row.integer(1))) else {
+        throw .unreadable("a receipt of notification \(id)")
+      }
+      return Receipt(
+        deviceID: DeviceID(row.integer(0)), token: nil, environment: nil, outcome: outcome, status: row.count(2),
+        reason: ReasonID(Int32(truncatingIfNeeded: row.integer(3))), storedReason: nil,
+        at: row.time(4), attempts: row.count(5), latencyMilliseconds: row.optional(6, Row.count),
+        apnsUniqueID: row.optional(7, Row.text))
+    }
+    return ReceiptPage(receipts: receipts, next: receipts.count == limit ? receipts.last?.deviceID : nil)
+  }
+
+  fileprivate func chunkPage(_ id: NotificationID, after: DeviceID, limit: Int) throws(StoreError) -> ReceiptPage {
+    let end = try endOfChunkPage(id, after: after, limit: limit)
+    var receipts: [Receipt] = []
+    // Later attempts first, so that the first of a device in the order below is its last attempt.
+    try rows(
+      """
+      SELECT at, n, codes FROM receipt_chunk
+      WHERE notification_id=$1 AND first_device<=$3 AND last_device>$2
+      ORDER BY attempt DESC
+      """, id, after, end ?? .upperBound
+    ) { (row) throws(StoreError) in
+      guard let chunk = ReceiptChunk(encoded: row.bytes(2), count: row.count(1)) else {
+        throw .unreadable("receipts of notification \(id)")
+      }
+      let at = row.time(0)
+      append(chunk, at: at, after: after, end: end ?? .upperBound, to: &receipts)
+    }
+    return ReceiptPage(receipts: lastAttempts(receipts), next: end)
+  }
+
+  /// The last device of a page of about `limit`; nil when the rest fits. Each device has a receipt of attempt 0.
+  private func endOfChunkPage(_ id: NotificationID, after: DeviceID, limit: Int) throws(StoreError) -> DeviceID? {
+    var count = 0
+    var end: DeviceID?
+    try rows(
+      """
+      SELECT n, last_device FROM receipt_chunk WHERE notification_id=$1 AND attempt=0 AND last_device>$2
+      ORDER BY first_device LIMIT $3
+      """, id, after, limit + 1
+    ) { (row) throws(StoreError) in
+      guard count < limit else { return }
+      count += row.count(0)
+      end = max(end ?? DeviceID(0), DeviceID(row.integer(1)))
+    }
+    guard count >= limit, let end else { return nil }
+    let isMore = try first(
+      "SELECT 1 FROM receipt_chunk WHERE notification_id=$1 AND attempt=0 AND last_device>$2 LIMIT 1", id, end
+    ) { _ in true }
+    return isMore == true ? end : nil
+  }
+
+  private func append(
+    _ chunk: ReceiptChunk, at: UnixMilliseconds, after: DeviceID, end: DeviceID, to receipts: inout [Receipt]
+  ) {
+    var exceptions = chunk.exceptions[...]
+    for (index, device) in chunk.devices.enumerated() {
+      let exception = exceptions.first.flatMap { $0.index == index ? $0 : nil }
+      if exception != nil { exceptions.removeFirst() }
+      guard device > after, device <= end else { continue }
+      receipts.append(
+        Receipt(
+          deviceID: device, token: nil, environment: nil, outcome: exception?.outcome ?? .accepted,
+          status: exception?.status ?? 200, reason: exception?.reason ?? .none, storedReason: nil, at: at,
+          attempts: nil, latencyMilliseconds: nil, apnsUniqueID: nil))
+    }
+  }
+
+  /// The first receipt of each device, ascending.
+  private func lastAttempts(_ receipts: [Receipt]) -> [Receipt] {
+    let order = receipts.indices.sorted { (receipts[$0].deviceID, $0) < (receipts[$1].deviceID, $1) }
+    var result: [Receipt] = []
+    result.reserveCapacity(order.count)
+    for index in order where result.last?.deviceID != receipts[index].deviceID { result.append(receipts[index]) }
+    return result
+  }
+
+  /// Fills in tokens, environments and the reasons that only the store knows.
+  fileprivate func name(_ receipts: [Receipt]) throws(StoreError) -> [Receipt] {
+    var receipts = receipts
+    var next = 0
+    try rows(
+      """
+      SELECT d.device_id, d.token, c.environment FROM device d JOIN credential c ON c.credential_id=d.credential_id
+      WHERE d.device_id=ANY($1) ORDER BY d.device_id
+      """, receipts.map(\.deviceID)
+    ) { (row) throws(StoreError) in
+      while receipts[next].deviceID.rawValue < row.integer(0) { next += 1 }
+      receipts[next].token = DeviceToken(stored: row.text(1))
+      receipts[next].environment = Environment(rawValue: UInt8(truncatingIfNeeded: row.integer(2)))
+    }
+    for index in receipts.indices where receipts[index].reason.rawValue >= 1000 {
+      receipts[index].storedReason = try first(
+        "SELECT text FROM reason WHERE reason_id=$1", receipts[index].reason
+      ) { $0.text(0) }
+    }
+    return receipts
+  }
+}
