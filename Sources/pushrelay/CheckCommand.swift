@@ -66,7 +66,7 @@ enum CheckCommand {
   /// Whether the store opens, and which apps are paused.
   private static func storeFindings(_ configuration: Configuration) async -> [ConfigurationFinding] {
     let place = configuration.source(of: "store").description
-    guard StoreFactory.exists(configuration.store) else {
+    guard await StoreFactory.exists(configuration.store) else {
       if let fault = StoreFactory.creationFault(configuration.store) {
         return [
           ConfigurationFinding(

@@ -32,7 +32,7 @@ struct DirectSend {
       publication.target.everyone || !publication.target.interests.isEmpty || !publication.target.users.isEmpty
     // Whom the registry finds is not found in an empty one.
     if needsRegistry { return try await context.openStore(creates: false) }
-    return context.hasStore ? try await context.openStore(creates: true) : nil
+    return await context.hasStore ? try await context.openStore(creates: true) : nil
   }
 
   private func run(_ store: (any Store)?) async throws -> ExitCode {

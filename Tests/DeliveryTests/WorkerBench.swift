@@ -1,10 +1,12 @@
 import Delivery
 import Operations
 import PushCore
+import StorePostgreSQL
 import StoreSQLite
 import Support
+import Testing
 
-/// A worker on a real SQLite file with a scripted sender, under driven clocks.
+/// A worker on a real store with a scripted sender, under driven clocks.
 struct WorkerBench {
   let store: FaultyStore
   let sender: ScriptedSender
@@ -20,11 +22,9 @@ struct WorkerBench {
     _ sender: ScriptedSender = ScriptedSender(), owner: Int64 = 1, probes: Bool = false,
     _ body: @escaping @Sendable (WorkerBench) async throws -> Void
   ) async throws {
-    try await withTemporaryDirectory { directory in
-      let clocks = DrivenClocks()
-      let bench = WorkerBench(
-        store: FaultyStore(try await SQLiteStore.open(directory.path(of: "relay.db"), clocks: clocks)), sender: sender,
-        clocks: clocks, probes: probes)
+    let clocks = DrivenClocks()
+    try await StoreKind.current.withStore(clocks) { store in
+      let bench = WorkerBench(store: FaultyStore(store), sender: sender, clocks: clocks, probes: probes)
       _ = try await bench.store.bind(
         Environment.allCases.map {
           AppBinding(topic: topic, environment: $0, teamID: "ABCDE12345", keyID: "KEY1234567")
@@ -110,4 +110,49 @@ struct WorkerBench {
     }
     return receipts
   }
+}
+
+/// The stores that workers are tested on.
+enum StoreKind: Sendable {
+  case sqlite
+  case postgresql
+
+  /// The one of the running test.
+  @TaskLocal static var current = StoreKind.sqlite
+
+  /// Opens a new store for `body`, which closes it.
+  func withStore(_ clocks: DrivenClocks, _ body: (any Store) async throws -> Void) async throws {
+    switch self {
+    case .sqlite:
+      try await withTemporaryDirectory { directory in
+        try await body(try await SQLiteStore.open(directory.path(of: "relay.db"), clocks: clocks))
+      }
+    case .postgresql:
+      try await Database.with { location, _ in
+        try await body(try await PostgreSQLStore.open(location, clocks: clocks))
+      }
+    }
+  }
+}
+
+/// Runs every test of a suite on each store, one after the other.
+struct OnEveryStore: SuiteTrait, TestTrait, TestScoping {
+  let isRecursive = true
+  /// All at once they would starve the tests beside them that watch the time.
+  private static let turnstile = Turnstile(width: 2)
+
+  func provideScope(
+    for test: Test, testCase: Test.Case?, performing function: @Sendable () async throws -> Void
+  ) async throws {
+    try await function()
+    guard testCase != nil, PostgreSQLServer.absence == nil else { return }
+    try await Self.turnstile.pass {
+      try await StoreKind.$current.withValue(.postgresql) { try await function() }
+    }
+  }
+}
+
+extension Trait where Self == OnEveryStore {
+  /// On SQLite and on PostgreSQL.
+  static var onEveryStore: OnEveryStore { OnEveryStore() }
 }

@@ -1,11 +1,10 @@
 import Delivery
 import Operations
 import PushCore
-import StoreSQLite
 import Support
 import Testing
 
-@Suite("Worker on a SQLite file", .timeLimit(.minutes(2)))
+@Suite("Worker on a real store", .onEveryStore, .timeLimit(.minutes(2)))
 struct WorkerTests {
   @Test("a notification to an interest reaches each subscriber once, and each has one receipt", arguments: [3, 2500])
   func interest(count: Int) async throws {
@@ -203,11 +202,9 @@ struct WorkerTests {
   func handedBack() async throws {
     let sender = ScriptedSender { _ in nil }
     let notification = Lock<NotificationID?>(nil)
-    try await withTemporaryDirectory { directory in
-      let clocks = DrivenClocks()
-      let bench = WorkerBench(
-        store: FaultyStore(try await SQLiteStore.open(directory.path(of: "relay.db"), clocks: clocks)), sender: sender,
-        clocks: clocks)
+    let clocks = DrivenClocks()
+    try await StoreKind.current.withStore(clocks) { store in
+      let bench = WorkerBench(store: FaultyStore(store), sender: sender, clocks: clocks)
       _ = try await bench.store.bind([
         AppBinding(topic: WorkerBench.topic, environment: .production, teamID: "ABCDE12345", keyID: "KEY1234567")
       ])

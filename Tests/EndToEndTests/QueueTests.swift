@@ -243,7 +243,5 @@ struct QueueTests {
       let result = try await site.sendpush.run(arguments, directory: site.directory.path)
       #expect(result.status == 64 && result.errorOutput.contains("not in this version"), "\(result.text)")
     }
-    let store = try await site.sendpush("status", "1", "--store", "postgresql://localhost/x")
-    #expect(store.status == 64 && store.errorOutput.contains("not in this version"), "\(store.text)")
   }
 }

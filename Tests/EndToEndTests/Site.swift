@@ -45,12 +45,12 @@ final class Site: Sendable {
   func writeConfiguration(
     topic: String = Site.topic, keyFile: String = "AuthKey_\(Site.keyID).p8", address: String? = nil,
     authorities: String = "tls/ca.pem", requestTimeout: String = "20s", proxy: String? = nil,
-    shutdownGrace: String = "5s"
+    shutdownGrace: String = "5s", store: String = "sqlite:relay.db"
   ) throws {
     try directory.write(
       """
       {
-        "store": "sqlite:relay.db",
+        "store": "\(store)",
         "apps": [{ "topic": "\(topic)", "environment": "production", "team_id": "\(Self.team)", "key_id": "\(Self.keyID)",
                    "key_file": "\(keyFile)" }],
         "apns": { "production": "\(address ?? self.address)", "ca_file": "\(authorities)", "proxy": \(proxy.map { "\"\($0)\"" } ?? "null"),

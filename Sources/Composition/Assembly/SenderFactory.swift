@@ -45,7 +45,10 @@ extension CommandContext {
 
   /// Whether the store was named in the settings, or lies in its default place.
   public var hasStore: Bool {
-    configuration.source(of: "store") != .standard || StoreFactory.exists(configuration.store)
+    get async {
+      if configuration.source(of: "store") != .standard { return true }
+      return await StoreFactory.exists(configuration.store)
+    }
   }
 }
 

@@ -3,7 +3,7 @@ import Operations
 extension CommandOption {
   /// `--store URL`.
   public static let store = value(
-    "store", "URL", "queue, registry and receipts: sqlite:PATH (default: sqlite:pushrelay.db)")
+    "store", "URL", "queue, registry and receipts: sqlite:PATH or postgresql://… (default: sqlite:pushrelay.db)")
   /// `--topic T`.
   public static let topic = value(
     "topic", "T", "bundle ID, or topic with its suffix (default: the only configured app)")

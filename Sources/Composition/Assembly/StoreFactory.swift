@@ -1,5 +1,6 @@
 import Operations
 import PushCore
+import StorePostgreSQL
 import StoreSQLite
 
 /// Chooses the store by the setting alone.
@@ -25,14 +26,20 @@ public enum StoreFactory {
         }
       }
       return try await SQLiteStore.open(path, options: options, clocks: clocks)
+    case .postgresql(let database):
+      var options = PostgreSQLStore.Options()
+      options.creates = creates
+      // Its clock is the database's, since many machines share it.
+      return try await PostgreSQLStore.open(database, options: options)
     }
   }
 
-  /// Whether there is one.
-  public static func exists(_ location: StoreLocation) -> Bool {
+  /// Whether there is one; where that cannot be found out, opening says why.
+  public static func exists(_ location: StoreLocation) async -> Bool {
     switch location {
     // Any failure to look means that there is none to read from.
     case .sqlite(let path): (try? Files.status(of: path)) != nil
+    case .postgresql(let database): (try? PostgreSQLStore.isMigrated(database)) ?? true
     }
   }
 
@@ -48,6 +55,7 @@ public enum StoreFactory {
       } catch {
         return error.description
       }
+    case .postgresql: return nil
     }
   }
 
@@ -55,6 +63,7 @@ public enum StoreFactory {
   public static func migrate(_ location: StoreLocation) throws(StoreError) -> (from: Int, to: Int) {
     switch location {
     case .sqlite(let path): try SQLiteStore.migrate(path: path)
+    case .postgresql(let database): try PostgreSQLStore.migrate(database)
     }
   }
 }

@@ -6,7 +6,7 @@ enum Settings {
   static let all: [Setting] = [
     Setting(
       "store", \.store, .store, variable: "PUSHRELAY_STORE", flag: "store",
-      "where queue, registry and receipts lie: sqlite:PATH"),
+      "where queue, registry and receipts lie: sqlite:PATH or postgresql://…"),
     Setting("apns.production", \.apns.production, .host, flag: "host", "host and port of APNs for production"),
     Setting("apns.sandbox", \.apns.sandbox, .host, flag: "host", "host and port of APNs for the sandbox"),
     Setting(

@@ -2,22 +2,28 @@
 public enum StoreLocation: Sendable, Equatable, CustomStringConvertible {
   /// An SQLite database in a file.
   case sqlite(path: String)
+  /// A PostgreSQL database.
+  case postgresql(PostgreSQLLocation)
 
   /// As in the setting.
   public var description: String {
     switch self {
     case .sqlite(let path): "sqlite:\(path)"
+    case .postgresql(let location): location.description
     }
   }
 
   /// Reads the setting; a relative path is seen from `folder`.
   /// - Throws: ``SettingFault``, which never repeats a URL: it may hold a password.
   static func parse(_ text: String, folder: String) throws(SettingFault) -> StoreLocation {
-    if text.hasPrefix("postgresql:") || text.hasPrefix("postgres:") {
-      throw .notInThisVersion("PostgreSQL", remedy: "use sqlite:PATH")
+    if PostgreSQLLocation.isURI(text) {
+      guard !text.utf8.contains(0) else { throw SettingFault("holds a NUL byte", remedy: "write postgresql://…") }
+      return .postgresql(PostgreSQLLocation(text))
     }
     guard text.hasPrefix("sqlite:") else {
-      throw SettingFault("names no kind of store", remedy: "write sqlite:PATH, such as sqlite:pushrelay.db")
+      throw SettingFault(
+        "names no kind of store",
+        remedy: "write sqlite:PATH, such as sqlite:pushrelay.db, or postgresql://USER@HOST/DATABASE")
     }
     let path = String(text.dropFirst("sqlite:".count))
     guard !path.isEmpty, !path.utf8.contains(0) else {

@@ -224,8 +224,6 @@ final class ConfigurationTests {
       (#""users": { "allow_unverified": false }"#, #""users": { "allow_unverified": true }"#),
       (#""interests": { "protected": ["auth-*"] }"#, #""interests": { "protected": [] }"#),
       (#""trusted_proxies": []"#, #""trusted_proxies": ["10.0.0.1"]"#),
-      (#""store": "sqlite:x.db""#, #""store": "postgresql://user:secret@host/db""#),
-      (#""store": "sqlite:x.db""#, #""store": "postgres://user:secret@host/db""#),
     ])
   func later(taken: String, refused: String) throws {
     #expect(try findings("{ \(taken) }") == [])
@@ -236,8 +234,32 @@ final class ConfigurationTests {
   }
 
   @Test(
+    "a PostgreSQL URI is taken as it stands, and shown without its passwords",
+    arguments: [
+      ("postgresql://relay@host/db", "postgresql://relay@host/db"),
+      ("postgres://relay:secret@host:5433/db?sslmode=no", "postgres://relay:••••••••@host:5433/db?sslmode=no"),
+      ("postgresql://relay:se@cret@host/db", "postgresql://relay:••••••••@host/db"),
+      ("postgresql://relay:secret/@host", "postgresql://relay:••••••••@host"),
+      ("postgresql:///db?host=/run&password=secret&user=x", "postgresql:///db?host=/run&password=••••••••&user=x"),
+      ("postgresql://h/db?passwor%64=secret", "postgresql://h/db?passwor%64=••••••••"),
+      ("postgresql://a,b/db?sslpassword=secret", "postgresql://a,b/db?sslpassword=••••••••"),
+      ("postgresql://", "postgresql://"),
+    ])
+  func postgresql(uri: String, shown: String) throws {
+    let configuration = try load("{ \"store\": \"\(uri)\" }").configuration
+    guard case .postgresql(let location) = configuration.store else { throw SupportError(uri) }
+    #expect(location.uri.reveal() == uri)
+    #expect("\(location)" == shown && "\(configuration.store)" == shown)
+    var dumped = ""
+    dump(location, to: &dumped)
+    #expect(!dumped.contains("secret") && !dumped.contains("cret@"))
+  }
+
+  @Test(
     "stores are refused that are no file",
-    arguments: ["pushrelay.db", "sqlite:", "sqlite::memory:", "sqlite://pushrelay.db", "mysql://x", ""])
+    arguments: [
+      "pushrelay.db", "sqlite:", "sqlite::memory:", "sqlite://pushrelay.db", "mysql://x", "postgresql:db", "",
+    ])
   func badStore(store: String) throws {
     #expect(try findings(#"{ "store": "\#(store)" }"#).count == 1)
   }

@@ -1,0 +1,103 @@
+import Foundation
+import JSON
+import Support
+import Testing
+
+/// The programs with a PostgreSQL store.
+@Suite(
+  "PostgreSQL", .enabled(if: PostgreSQLServer.absence == nil, "PostgreSQL's server is not installed"),
+  .timeLimit(.minutes(4)))
+struct PostgreSQLTests {
+  /// A site whose store is a new database.
+  private func withSite(
+    simulatorOptions: [String] = [], _ body: (Site, String) async throws -> Void
+  ) async throws {
+    try await PostgreSQLServer.running().withDatabase { uri in
+      let site = try await Site(simulatorOptions: simulatorOptions)
+      try site.writeConfiguration(store: uri)
+      try await body(site, uri)
+    }
+  }
+
+  @Test("From enqueue to receipts, the store is the database that the URI names")
+  func fromEnqueueToReceipts() async throws {
+    try await withSite { site, _ in
+      try await site.importDevices((1...3).map { Site.token($0) }, interest: "news")
+      let lines = try await site.whileServing { _ in
+        let sent = try await site.sendpush("enqueue", "--interest", "news", "--title", "Hello", "--wait", "--json")
+        #expect(sent.status == 0, "\(sent.text)")
+        let id = try sent.json().first?["id"]?.string ?? ""
+        return try await site.sendpush("receipts", id, "--json", "--show-tokens").json()
+      }
+
+      #expect(Set(lines.compactMap { $0["device_token"]?.string }) == Set((1...3).map { Site.token($0) }))
+      #expect(lines.allSatisfy { $0["outcome"]?.string == "accepted" })
+      #expect(try site.requests().count == 3)
+      #expect(!FileManager.default.fileExists(atPath: site.directory.path(of: "relay.db")))
+    }
+  }
+
+  @Test("Two relays share one notification: each device gets it once")
+  func twoRelays() async throws {
+    try await withSite(simulatorOptions: ["--delay", "5ms"]) { site, uri in
+      let count = 6000
+      try await site.importDevices((1...count).map { Site.token($0) }, interest: "news")
+      // By the hint the audience is cut into ten ranges, and a relay takes four at a time.
+      try await PostgreSQLServer.running().sql("UPDATE pushrelay.interest SET approx_size=250000", at: uri)
+      let other = try await site.serve()
+      let status = try await site.whileServing { _ in
+        let id = try await site.sendpush("enqueue", "--interest", "news", "--title", "Hello", "--lane", "bulk").lines[0]
+        return try await site.sendpush("status", id, "--wait", "--timeout", "60s", "--json").json()[0]
+      }
+      other.signal(SIGTERM)
+      #expect(try await other.result().status == 0)
+
+      #expect(status["state"]?.string == "done" && status["complete"]?.bool == true)
+      #expect(status["counts"]?.count("accepted") == Int64(count))
+      let summary = try await site.summary()
+      #expect(summary.count("distinct_devices") == Int64(count) && summary.count("requests") == Int64(count))
+      // The connections of one relay are two at most for one lane.
+      #expect(summary.count("connections") > 2, "only one relay sent")
+    }
+  }
+
+  @Test("A database without a store is named with what to do; migrate makes it, once")
+  func migrate() async throws {
+    try await withSite { site, uri in
+      let early = try await site.sendpush("status", "1")
+      #expect(early.status == 69 && early.errorOutput.contains("pushrelay migrate"), "\(early.text)")
+      let check = try await site.pushrelay("check")
+      #expect(check.status == 0 && check.output.contains("not there yet: it will be created"), "\(check.text)")
+
+      let first = try await site.pushrelay("migrate")
+      #expect(first.status == 0 && first.output.contains("schema 0 →"), "\(first.text)")
+      let second = try await site.pushrelay("migrate")
+      #expect(second.status == 0 && second.output.contains("already"), "\(second.text)")
+      #expect(try await site.pushrelay("check").status == 0)
+      #expect(uri.hasPrefix("postgresql://"))
+    }
+  }
+
+  @Test("A server that cannot be used is named with what to do, and the password never")
+  func unusable() async throws {
+    let site = try await Site()
+    let server = try await PostgreSQLServer.running()
+    let missing = server.uri("nowhere").replacingOccurrences(of: "pushrelay@", with: "pushrelay:secret@")
+    let away = "postgresql://relay:secret@/db?host=\(site.directory.path)"
+
+    for (uri, status, words) in [
+      (away, 69, "Look whether the server runs"), (missing, 69, "createdb"),
+      ("postgresql://relay:secret@h/db?no_such_name=1", 78, "cannot read this URI"),
+    ] {
+      for result in [
+        try await site.sendpush("status", "1", "--store", uri),
+        try await site.pushrelay("serve", "--store", uri),
+      ] {
+        #expect(result.status == Int32(status) && result.errorOutput.contains(words), "\(result.text)")
+        #expect(!result.text.contains("secret"))
+      }
+      let check = try await site.pushrelay("check", "--store", uri)
+      #expect(check.status == 78 && check.output.contains(words) && !check.text.contains("secret"), "\(check.text)")
+    }
+  }
+}
