@@ -89,7 +89,7 @@ let package = Package(
     suite("DeliveryTests", ["Delivery", "StorePostgreSQL", "StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
     suite("CompositionTests", ["Composition", "Support"]),
-    suite("EndToEndTests", ["JSON", "PushCore", "StoreSQLite", "Support"]),
+    suite("EndToEndTests", ["JSON", "Operations", "PushCore", "StoreSQLite", "Support"]),
     .testTarget(
       name: "PeerTests", dependencies: ["JSON", "Support"], exclude: ["Fixtures", "requirements.txt"],
       swiftSettings: tests),

@@ -56,6 +56,11 @@ public final class EventLoop {
     var handler: (any EventHandler)?
   }
 
+  /// Timers that are so late show that the loop was held up.
+  private static let lateness = Duration.milliseconds(100)
+  /// The most looks for events that go before late timers, so that a steady stream cannot hold them up for ever.
+  private static let catchUpRounds = 1000
+
   private let poller: Poller
   private let clocks = SystemClocks()
   private var slots: [Slot] = []
@@ -98,17 +103,30 @@ public final class EventLoop {
   private func turn() {
     let count = poller.wait(milliseconds: timeout())
     now = clocks.monotonicTime()
+    deliver(count)
+    if let due = timers.nextDeadline, now.since(due) > Self.lateness { catchUp() }
+    while let fire = timers.popDue(now) { fire() }
+    for handler in turnHandlers { handler.turnEnded() }
+  }
+
+  /// The process was paused, or starved: answers that lie in the sockets have come in time, and must not find their timers fired.
+  private func catchUp() {
+    for _ in 0..<Self.catchUpRounds {
+      let count = poller.wait(milliseconds: 0)
+      if count == 0, resumed.isEmpty { return }
+      deliver(count)
+    }
+  }
+
+  private func deliver(_ count: Int) {
     for index in 0..<count {
       let (key, readiness) = poller.event(index)
       deliver(readiness, to: RegistrationID(key: key))
     }
-    if !resumed.isEmpty {
-      let interrupted = resumed
-      resumed.removeAll()
-      for (id, readiness) in interrupted { deliver(readiness, to: id) }
-    }
-    while let fire = timers.popDue(now) { fire() }
-    for handler in turnHandlers { handler.turnEnded() }
+    guard !resumed.isEmpty else { return }
+    let interrupted = resumed
+    resumed.removeAll()
+    for (id, readiness) in interrupted { deliver(readiness, to: id) }
   }
 
   private func deliver(_ readiness: Readiness, to id: RegistrationID) {

@@ -13,6 +13,8 @@ struct DirectSend {
 
   /// Batches with the sender at a time.
   private static let batchesInFlight = 2
+  /// How long after the end of the time the sender may take to say what it had not sent by then.
+  private static let settling = Duration.seconds(1)
 
   func run() async throws -> ExitCode {
     let store = try await sharedStore()
@@ -49,6 +51,8 @@ struct DirectSend {
     let timer = Task {
       // Ends the wait for answers; canceled as soon as all have come.
       await context.clocks.sleep(until: deadline)
+      sender.withdraw()
+      await context.clocks.sleep(until: deadline + Self.settling)
       feed.finish()
     }
     while true {
@@ -76,6 +80,9 @@ struct OpenSend {
   private let sender: APNsSender
   private let content: PushContent
   private var batches: [UInt64: (credential: CredentialID, devices: DeviceWindow, open: Set<Int>)] = [:]
+  private var nextBatch: UInt64 = 0
+  /// Devices whose push APNs did not process, and which got another try for that.
+  private var refusedOnce: Set<DeviceID> = []
   private var codes: Set<ExitCode> = []
   private var saidFailures: Set<String> = []
   private(set) var count = 0
@@ -97,7 +104,6 @@ struct OpenSend {
   var exitCode: ExitCode { count == 0 ? .rejected : .combining(codes) }
 
   mutating func submit(_ group: (credential: CredentialID, devices: DeviceWindow)) throws {
-    let id = UInt64(count) + 1
     count += group.devices.count
     let clocks = send.context.clocks
     let life = Duration.milliseconds(content.expiresAt.value - clocks.wallTime().value)
@@ -105,16 +111,42 @@ struct OpenSend {
       for index in 0..<group.devices.count { try expire((group.credential, group.devices, []), index) }
       return
     }
-    batches[id] = (group.credential, group.devices, Set(0..<group.devices.count))
-    sender.send(
-      PushBatch(
-        id: id, credential: group.credential, lane: send.publication.lane, content: content, devices: group.devices,
-        notAfter: min(send.deadline, clocks.monotonicTime() + life)))
+    sender.send(batch(group, notAfter: min(send.deadline, clocks.monotonicTime() + life)))
+  }
+
+  /// A batch that is open from now on.
+  private mutating func batch(
+    _ group: (credential: CredentialID, devices: DeviceWindow), notAfter: MonotonicTime
+  ) -> PushBatch {
+    nextBatch += 1
+    batches[nextBatch] = (group.credential, group.devices, Set(0..<group.devices.count))
+    return PushBatch(
+      id: nextBatch, credential: group.credential, lane: send.publication.lane, content: content,
+      devices: group.devices,
+      notAfter: notAfter)
+  }
+
+  /// Another try for a push that APNs has certainly not processed.
+  private mutating func sendAgain(
+    _ batch: (credential: CredentialID, devices: DeviceWindow, open: Set<Int>), _ index: Int, at time: MonotonicTime
+  ) {
+    var devices = DeviceWindow()
+    devices.append(index, of: batch.devices)
+    let again = self.batch((batch.credential, devices), notAfter: send.deadline)
+    Task { [sender, clocks = send.context.clocks] in
+      await clocks.sleep(until: time)
+      sender.send(again)
+    }
   }
 
   mutating func take(_ answer: PushAnswer) throws {
     guard var batch = batches[answer.batch], batch.open.remove(Int(answer.index)) != nil else { return }
     batches[answer.batch] = batch.open.isEmpty ? nil : batch
+    if case .unsent(let failure, let retryAt) = answer.verdict, failure.kind == .refused, retryAt < send.deadline,
+      refusedOnce.insert(batch.devices.ids[Int(answer.index)]).inserted
+    {
+      return sendAgain(batch, Int(answer.index), at: retryAt)
+    }
     var line = try line(batch, Int(answer.index))
     line.status = answer.status == 0 ? nil : Int(answer.status)
     line.latencyMilliseconds = answer.latencyMilliseconds < 0 ? nil : Int(answer.latencyMilliseconds)

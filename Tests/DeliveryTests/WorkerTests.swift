@@ -171,6 +171,36 @@ struct WorkerTests {
     }
   }
 
+  @Test("a push that APNs refused to process goes again by itself and holds no other up")
+  func refusedStream() async throws {
+    let sender = ScriptedSender()
+    try await WorkerBench.run(sender) { bench in
+      let tokens = try await bench.register(20)
+      let clocks = bench.clocks
+      let failure = SendFailure(kind: .refused, message: "stream refused", remedy: "later")
+      let refusals = Lock(0)
+      sender.script { [unlucky = tokens[3].text] sent in
+        let isRefused =
+          sent.token == unlucky
+          && refusals.withLock { refusals in
+            refusals += 1
+            return refusals <= 3
+          }
+        return isRefused ? .unsent(failure, retryAt: clocks.monotonicTime()) : .accepted
+      }
+
+      let status = try await bench.final(try await bench.publish(Target(tokens: tokens)))
+
+      #expect(status.counts.accepted == 20)
+      #expect(
+        sender.times
+          == Dictionary(tokens.map { ($0.text, 1) }) { first, _ in first }.merging([tokens[3].text: 4]) { $1 })
+      let events = bench.events.withLock { $0 }
+      #expect(events.contains { if case .failing(_, reason: "Refused", _) = $0 { true } else { false } })
+      #expect(!events.contains { if case .unreachable = $0 { true } else { false } })
+    }
+  }
+
   @Test("cancel stops what is not with a connection; the sums add up")
   func canceled() async throws {
     let sender = ScriptedSender { _ in nil }

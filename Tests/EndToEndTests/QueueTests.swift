@@ -1,6 +1,7 @@
 import Foundation
 import Glibc
 import JSON
+import Operations
 import Support
 import Testing
 
@@ -33,6 +34,29 @@ struct QueueTests {
     #expect(summary.count("distinct_devices") == count)
     #expect(summary.count("duplicates") <= 3200, "two batches in flight and one flush")
     #expect(summary.count("requests") - Int64(count) == summary.count("duplicates"))
+  }
+
+  @Test("a pause longer than the answers' time doubles nothing whose answer lies in the socket")
+  func paused() async throws {
+    let site = try await Site(simulatorOptions: ["--delay", "500ms"])
+    try site.writeConfiguration(requestTimeout: "1s")
+    try await site.importDevices((1...500).map(Site.token), interest: "news")
+
+    let status = try await site.whileServing { relay in
+      // Proves the credential, so that all of the next goes out at once.
+      let first = try await site.sendpush("enqueue", "--token", Site.token(1), "--title", "Hello").lines[0]
+      _ = try await site.sendpush("status", first, "--wait")
+      let id = try await site.sendpush("enqueue", "--interest", "news", "--title", "Hello").lines[0]
+      try await eventually("all are at APNs") { try site.requests().count == 501 }
+      relay.signal(SIGSTOP)
+      let end = SystemClocks().monotonicTime() + .seconds(2)
+      try await eventually("the answers and their time have passed") { SystemClocks().monotonicTime() > end }
+      relay.signal(SIGCONT)
+      return try await site.sendpush("status", id, "--wait", "--timeout", "30s", "--json")
+    }
+
+    #expect(try status.json()[0]["counts"]?.count("accepted") == 500)
+    #expect(try await site.summary().count("duplicates") == 0)
   }
 
   @Test("SIGTERM lets open streams finish and exits 0; a second signal ends at once with 130")

@@ -33,6 +33,43 @@ struct SendTests {
     #expect(receipt["status"]?.integer == 200 && receipt["outcome"]?.string == "accepted")
   }
 
+  private func scripted(_ rules: String) async throws -> Site {
+    let folder = try TemporaryDirectory()
+    return try await Site(simulatorOptions: ["--script", try folder.write("{\"rules\":[\(rules)]}", to: "script.json")])
+  }
+
+  @Test("a push that a GOAWAY leaves out goes again on another connection")
+  func leftOut() async throws {
+    let site = try await scripted(#"{"limit":1,"do":{"goaway":{"last_stream":0,"then":"close"}}}"#)
+
+    let result = try await send(site)
+
+    #expect(result.status == 0 && result.output.hasPrefix("accepted"), "\(result.text)")
+  }
+
+  @Test("a push that APNs refuses to process each time: 75, and words that are true of it")
+  func refusedStream() async throws {
+    let site = try await scripted(#"{"do":{"rst_stream":"REFUSED_STREAM"}}"#)
+
+    let result = try await site.sendpush("send", "--token", Site.token(7), "--title", "Hello")
+
+    #expect(result.status == 75, "\(result.text)")
+    #expect(
+      result.errorOutput.contains("it did not process the push")
+        && result.errorOutput.contains("Nothing was delivered"), "\(result.text)")
+  }
+
+  @Test("a push for which no stream was free in the time was not sent, and says so")
+  func noStream() async throws {
+    let site = try await scripted(
+      #"{"at":"connection","do":{"settings":{"max_concurrent_streams":0}}}, {"do":{"rst_stream":"REFUSED_STREAM"}}"#)
+
+    let result = try await site.sendpush("send", "--token", Site.token(7), "--title", "Hello", "--timeout", "2s")
+
+    #expect(result.status == 75, "\(result.text)")
+    #expect(result.output.contains("NotSent"), "\(result.text)")
+  }
+
   @Test("the notification id of a receipt is the collapse id that APNs got")
   func notificationID() async throws {
     let site = try await Site()

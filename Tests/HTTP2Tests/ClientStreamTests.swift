@@ -139,6 +139,43 @@ import Testing
     peer.stop()
   }
 
+  @Test(
+    "A connection that allows no streams is replaced, with a failure only if it never took one",
+    arguments: [false, true])
+  func noStreams(hasAnswered: Bool) async throws {
+    let peer = try RawPeer { event, peer in
+      switch event {
+      case .connected: peer.settings(peer.number == 1 && !hasAnswered ? [3: 0] : [3: 100])
+      case .request(let stream):
+        peer.answer(stream)
+        if peer.number == 1 { peer.settings([3: 0]) }
+      case .frame, .closed: break
+      }
+    }
+    let client = try TestClient(port: peer.port) {
+      $0.noStreamsTimeout = .milliseconds(300)
+      $0.minimumBackoff = .milliseconds(10)
+    }
+    #expect(await client.client.connect(client.origin) == nil)
+    while await client.client.snapshot().first?.connections.first?.settingsReceived != true {}
+    if hasAnswered {
+      try client.submit(1, id: 7)
+      _ = await client.responses(1)
+    }
+    try client.submit(3)
+
+    let responses = await client.responses(hasAnswered ? 4 : 3).filter { $0.batch == 1 }
+
+    expectEachOnce(responses, 3)
+    #expect(responses.count { $0.unsent?.kind == .noStreams } == (hasAnswered ? 0 : 3))
+    #expect(
+      client.events.all.contains { event in
+        if case .draining(let reason) = event.kind { reason.contains("no streams") } else { false }
+      })
+    await client.close()
+    peer.stop()
+  }
+
   @Test("A request whose deadline is over is not sent at all")
   func late() async throws {
     let peer = try RawPeer { event, peer in

@@ -9,7 +9,8 @@ private func makePool(maximum: Int = 2) -> ConnectionPool {
   ConnectionPool(
     ConnectionPool.Rules(
       maximumConnections: maximum, growAfter: .milliseconds(200), idleTimeout: .seconds(60),
-      replacementInterval: .seconds(15), refusalDelay: .milliseconds(100), minimumBackoff: .seconds(1),
+      replacementInterval: .seconds(15), refusalDelay: .milliseconds(100), noStreamsTimeout: .seconds(20),
+      minimumBackoff: .seconds(1),
       maximumBackoff: .seconds(60)))
 }
 
@@ -202,6 +203,21 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
       pool.ready(id, limit: 10, now: time(0))
       expect(pool.ended(id, .broken, now: time(end), random: 0), false)
     }
+  }
+
+  @Test("A connection that allows no streams for long is given up, one that allows some in between is not")
+  func noStreams() {
+    var pool = makePool(ready: [(open: 0, limit: 0)])
+    expect(pool.demand(now: time(0)), .satisfied)
+    expect(pool.demand(now: time(19_999)), .satisfied)
+    expect(pool.demand(now: time(20_000)), .replace(1))
+
+    pool.observe(1, open: 0, limit: 1, answered: 0, now: time(20_001))
+    expect(pool.demand(now: time(20_001)), .satisfied)
+    pool.observe(1, open: 1, limit: 0, answered: 0, now: time(20_002))
+    expect(pool.demand(now: time(20_002)), .satisfied)
+    expect(pool.demand(now: time(40_001)), .satisfied)
+    expect(pool.demand(now: time(40_002)), .replace(1))
   }
 
   @Test("Only a connection beyond the first is closed for being idle")

@@ -1,3 +1,4 @@
+import Glibc
 import Operations
 import Testing
 
@@ -96,6 +97,36 @@ private func time(_ nanoseconds: UInt64) -> MonotonicTime { MonotonicTime(nanose
     for await _ in stream {}
 
     #expect(SystemClocks().monotonicTime().since(start) >= .milliseconds(20))
+    thread.stop()
+    thread.join()
+  }
+
+  @Test(
+    "After a pause everything that came in is handled before the timers, however much it is", .timeLimit(.minutes(1)))
+  func pause() async throws {
+    let received = Lock(0)
+    let (counts, continuation) = AsyncStream<Int>.makeStream()
+    // More than one look at the poller shows.
+    let mailboxes = try (0..<200).map { _ in try Mailbox<Int>() }
+    let thread = try LoopThread(name: "pause-test") { loop in
+      for mailbox in mailboxes {
+        do {
+          _ = try loop.attach(mailbox) { messages in received.withLock { $0 += messages.count } }
+        } catch {
+          Issue.record("\(error)")
+        }
+      }
+      loop.schedule(after: .milliseconds(1)) {
+        loop.schedule(after: .milliseconds(1)) {
+          continuation.yield(received.withLock { $0 })
+          continuation.finish()
+        }
+        for mailbox in mailboxes { mailbox.send(0) }
+        usleep(300_000)
+      }
+    }
+
+    for await count in counts { #expect(count == 200) }
     thread.stop()
     thread.join()
   }

@@ -31,7 +31,7 @@ public enum ReasonTable {
       "The device was retired after an earlier push; the app brings it back when it registers again."
     case .held: "The app or its key is paused; see `pushrelay app status`."
     case .connectionLost:
-      "The connection broke before the answer: the push may have arrived."
+      "The connection or the stream broke before the answer: the push may have arrived."
     case .timeout:
       "APNs did not answer in time: the push may have arrived."
     default: nil

@@ -67,7 +67,8 @@ enum ResponseReader {
     switch status {
     case 401, 403: .holdKey
     case 410: .gone
-    case 408, 425, 429: .wait
+    // 431: what the peer takes at the moment, and nothing of the device.
+    case 408, 425, 429, 431: .wait
     case 400..<500: .drop
     default: .wait
     }

@@ -73,6 +73,7 @@ public struct APNsSenderConfiguration: Sendable {
     client.maximumResponseBodyBytes = 4096
     client.pingInterval = pingInterval
     client.connectTimeout = connectTimeout
+    client.noStreamsTimeout = requestTimeout
     client.onEvent = onEvent
     return client
   }

@@ -154,6 +154,8 @@ struct AnswerReader {
       switch failure.kind {
       case .deadline, .closing: time
       case .withdrawn: time + Self.withdrawalWait
+      // The client itself leaves time between its tries.
+      case .refusedStream: failure.retryNotBefore ?? time
       default: failure.retryNotBefore ?? time + Self.connectionWait
       }
     if let lastFailure, lastFailure.http.kind == failure.kind,

@@ -66,15 +66,24 @@ extension SendFailure {
         unreachable(
           "what should be a proxy does not answer as one",
           "Check host and port of \(proxySettings): it must be an HTTP proxy that allows CONNECT")
-      case .protocolError, .connectionLost, .goaway, .refusedStream, .streamReset, .pingTimeout:
+      case .protocolError, .connectionLost, .goaway, .streamReset, .pingTimeout:
+        SendFailure(
+          kind: .refused,
+          message: "APNs at \(endpoint): the connection ended before the push was processed (\(failure.reason))",
+          remedy: "Nothing was delivered; it may be sent again")
+      case .refusedStream:
+        SendFailure(
+          kind: .refused, message: "APNs at \(endpoint): it did not process the push (\(failure.reason))",
+          remedy: "Nothing was delivered; it may be sent again a little later")
+      case .noStreams:
         unreachable(
-          "the connection ended before the push was processed",
-          "It is sent again; if it stays so, see the log")
+          "it takes no requests",
+          "APNs is overloaded or holds something against this sender; it is asked again on a new connection")
       case .headerListTooLarge:
         unreachable(
           "it takes fewer header bytes than a push needs", "Check that host and port in \(settings) are those of APNs")
       case .requestTimeout:
-        unreachable("no answer in time", "It is sent again; if it stays so, see the log")
+        unreachable("no answer in time", "It may be sent again")
       case .deadline:
         SendFailure(
           kind: .notSent,

@@ -55,7 +55,7 @@ extension LaneLoop {
       hold(batch.credential, scope, reason)
       run.wait(position, batch.credential, index, of: batch.devices)
     case .unsent(let failure, let retryAt):
-      closeGate(batch.credential, until: retryAt, failure)
+      if retryAt > now || failure.kind != .refused { closeGate(batch.credential, until: retryAt, failure) }
       run.wait(position, batch.credential, index, of: batch.devices)
     }
   }
@@ -126,6 +126,8 @@ extension LaneLoop {
     case .unfit: tally.refusals += 1
     case .retry(let reason, _): tally.failures[reason, default: 0] += 1
     case .accepted: tally.accepted += 1
+    case .unsent(let failure, _) where failure.kind == .refused:
+      tally.failures[.unknown("Refused"), default: 0] += 1
     case .rejected, .gone, .held, .unsent: break
     }
   }

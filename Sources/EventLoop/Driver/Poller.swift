@@ -19,9 +19,12 @@ internal import Glibc
     unsafe events.deallocate()
   }
 
-  /// Waits for events; a negative time waits without end. Returns their count, 0 after a timeout or a signal.
+  /// Waits for events; a negative time waits without end. Returns their count, 0 after a timeout.
   func wait(milliseconds: Int32) -> Int {
-    Int(max(0, unsafe epoll_wait(descriptor, events, Int32(Self.capacity), milliseconds)))
+    let count = unsafe epoll_wait(descriptor, events, Int32(Self.capacity), milliseconds)
+    if count >= 0 { return Int(count) }
+    // A signal, or the end of a pause of the process: what came in meanwhile must be seen before any timer fires.
+    return Int(max(0, unsafe epoll_wait(descriptor, events, Int32(Self.capacity), 0)))
   }
 
   /// The event at `index` of the last ``wait(milliseconds:)``.

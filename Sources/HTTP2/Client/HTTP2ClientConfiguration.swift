@@ -35,6 +35,9 @@ public struct HTTP2ClientConfiguration: Sendable {
   /// How long a connection is given no further stream after its peer refused one, unless an answer or SETTINGS come first;
   /// doubled while it refuses, up to eight times.
   public var refusalDelay: Duration = .milliseconds(100)
+  /// How long requests wait for a connection whose peer allows no streams (SETTINGS_MAX_CONCURRENT_STREAMS 0, which RFC 9113
+  /// section 6.5.2 wants for short durations only) before it is replaced.
+  public var noStreamsTimeout: Duration = .seconds(20)
   /// Requests without an answer in a row after which a connection is replaced.
   public var timeoutsBeforeReplacement = 3
   /// Answers of 500 to 599 in a row after which a connection is replaced; 0 for never.

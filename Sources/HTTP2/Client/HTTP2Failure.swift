@@ -38,6 +38,8 @@ public struct HTTP2Failure: Error, Sendable, CustomStringConvertible {
     case refusedStream
     /// The peer reset the stream with this error code (RFC 9113 section 7).
     case streamReset(UInt32)
+    /// The peer allows no streams.
+    case noStreams
     /// No answer within the batch's response time.
     case requestTimeout
     /// The peer did not acknowledge a PING in time; the connection is lost.

@@ -97,6 +97,18 @@ extension OriginEngine {
     tell(connection, .draining(reason))
   }
 
+  /// Replaces a connection whose peer allows no streams; one that never took a request counts as a failed connect.
+  func giveUp(_ number: UInt32) {
+    guard let connection = connection(number), let session = connection.session else { return }
+    let reason = "it has allowed no streams for \(engine.configuration.noStreamsTimeout.components.seconds) s"
+    drain(connection, reason)
+    if session.answered == 0 {
+      pool.neverTook(now: now, random: Double.random(in: 0..<1))
+      record(HTTP2Failure(.noStreams, endpoint: endpoint, reason: reason))
+    }
+    progressed(connection)
+  }
+
   private func record(_ failure: HTTP2Failure) {
     let complete = failure.retrying(notBefore: pool.backoff.notBefore)
     lastFailure = complete

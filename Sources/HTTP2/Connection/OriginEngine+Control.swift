@@ -20,7 +20,7 @@ extension OriginEngine {
 
   private func connectForWaiters() {
     switch pool.demand(now: now) {
-    case .satisfied, .wait: return
+    case .satisfied, .wait, .replace: return
     case .connect: connect()
     case .refuse: tellWaiters(lastFailure)
     }
@@ -81,7 +81,7 @@ extension OriginEngine {
     if connections.contains(where: { $0.session != nil && $0.drainDeadline == nil }) { return waiter(nil) }
     if isClosing { return waiter(closingFailure) }
     switch pool.demand(now: now) {
-    case .satisfied, .wait: connectWaiters.append(waiter)
+    case .satisfied, .wait, .replace: connectWaiters.append(waiter)
     case .connect:
       connectWaiters.append(waiter)
       connect()

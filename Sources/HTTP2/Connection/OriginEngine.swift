@@ -32,7 +32,7 @@ final class OriginEngine {
       ConnectionPool.Rules(
         maximumConnections: origin.maximumConnections, growAfter: configuration.growAfter,
         idleTimeout: configuration.extraConnectionIdleTimeout, replacementInterval: configuration.replacementInterval,
-        refusalDelay: configuration.refusalDelay,
+        refusalDelay: configuration.refusalDelay, noStreamsTimeout: configuration.noStreamsTimeout,
         minimumBackoff: configuration.minimumBackoff,
         maximumBackoff: origin.maximumBackoff ?? configuration.maximumBackoff))
   }
@@ -80,6 +80,7 @@ extension OriginEngine {
     switch pool.demand(now: now) {
     case .satisfied, .wait: return
     case .connect: connect()
+    case .replace(let number): giveUp(number)
     case .refuse(let time):
       let failure = lastFailure ?? HTTP2Failure(.connect, endpoint: endpoint, reason: "the origin cannot be reached")
       endQueue(failure.retrying(notBefore: time))

@@ -9,6 +9,8 @@ struct ConnectionPool {
     var idleTimeout: Duration
     var replacementInterval: Duration
     var refusalDelay: Duration
+    /// How long requests wait for connections whose peer allows no streams.
+    var noStreamsTimeout: Duration
     var minimumBackoff: Duration
     var maximumBackoff: Duration
   }
@@ -40,6 +42,8 @@ struct ConnectionPool {
     case satisfied
     /// Open a connection.
     case connect
+    /// Give this connection up: it has allowed no streams for long.
+    case replace(UInt32)
     /// Open a connection as soon as the budget of connects allows it; ask again by then.
     case wait
     /// Nothing can take the requests before this time.
@@ -104,6 +108,9 @@ struct ConnectionPool {
     guard let since = fullSince else {
       fullSince = now
       return .satisfied
+    }
+    if now.since(since) >= rules.noStreamsTimeout, let shut = usable.first, usable.allSatisfy({ $0.limit == 0 }) {
+      return .replace(shut.id)
     }
     let taking = members.count { $0.phase != .draining }
     // A peer that allows one stream or none has not made up its mind about us yet.
@@ -183,6 +190,9 @@ struct ConnectionPool {
     members.removeAll { $0.id == id }
     backoff.failed(now, random: random)
   }
+
+  /// The peer let a connection stand without ever taking a request: as bad as none.
+  mutating func neverTook(now: MonotonicTime, random: Double) { backoff.failed(now, random: random) }
 
   /// An established connection has ended. True when that counts as a failed connect: it ended early without an answer, or
   /// it is one of several in a row that broke early.

@@ -90,6 +90,8 @@ public struct SendFailure: Error, Sendable, Equatable, CustomStringConvertible {
   public enum Kind: Sendable, Equatable {
     /// No connection: name, address, port, TLS, proxy.
     case unreachable
+    /// APNs was reached, and did not process the push: it refused the stream, or ended the connection first.
+    case refused
     /// The provider token cannot be made or stored.
     case credential
     /// Too late, or the sender is closing.

@@ -87,6 +87,7 @@ struct ResponseReaderTests {
     #expect(
       verdict(500, "{\"reason\":\"InternalServerError\"}")
         == .retry(try known("InternalServerError"), notBefore: nil))
+    #expect(verdict(431) == .retry(.unknown("HTTP 431"), notBefore: nil))
     let unavailable = try known("ServiceUnavailable")
     let body = "{\"reason\":\"ServiceUnavailable\"}"
     #expect(verdict(503, body, retryAfter: "7") == .retry(unavailable, notBefore: .seconds(7)))
