@@ -11,20 +11,6 @@ extension Credential {
     let obstacle = trouble.map { "active, but nothing could be sent since \(RFC3339.format($0.since)): \($0.text)" }
     return "\(topic)  \(environment.name)  \(state ?? obstacle ?? "active")"
   }
-
-  /// The members of its JSON object.
-  fileprivate func write(to writer: inout JSONWriter) {
-    writer.member("topic", topic)
-    writer.member("environment", environment.name)
-    writer.member("team_id", teamID)
-    writer.member("key_id", keyID)
-    writer.member("certificate_sha256", certificateSHA256.map(Digests.hex))
-    writer.member("state", heldSince == nil ? "active" : "paused")
-    writer.member("reason", heldReason)
-    writer.member("since", heldSince.map(RFC3339.format))
-    writer.member("trouble", trouble?.text)
-    writer.member("trouble_since", trouble.map { RFC3339.format($0.since) })
-  }
 }
 
 /// `pushrelay app status`: what each app's credentials do at the moment.
@@ -54,7 +40,7 @@ enum AppStatusCommand {
 enum AppPauseCommand {
   static let pause = command(
     "pause", "Stops sending for an app, all its topics; its notifications wait, uncounted.", done: "paused"
-  ) { store, credentials in try await store.hold(credentials, reason: CommandContext.pausedByOperator) }
+  ) { store, credentials in try await store.hold(credentials, reason: Credential.pausedByOperator) }
 
   static let resume = command(
     "resume", "Sends again for an app that was paused, by an operator or because APNs refused its credential.",

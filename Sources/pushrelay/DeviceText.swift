@@ -20,15 +20,6 @@ extension Device {
 
   /// The members of its JSON object.
   func write(to writer: inout JSONWriter) {
-    writer.member("token", token.text)
-    writer.member("topic", topic)
-    writer.member("environment", environment.name)
-    writer.member("user", user)
-    writer.member("language", language)
-    writer.member("interests", interests)
-    writer.member("registered_at", RFC3339.format(registeredAt))
-    writer.member("state", retiredAt == nil ? "active" : "retired")
-    writer.member("retired_at", retiredAt.map(RFC3339.format))
-    writer.member("retired_reason", retiredReason.flatMap { ReasonTable.text(of: $0, stored: nil) })
+    write(to: &writer) { ReasonTable.text(of: $0, stored: nil) }
   }
 }

@@ -148,8 +148,8 @@ struct OpenSend {
       return sendAgain(batch, Int(answer.index), at: retryAt)
     }
     var line = try line(batch, Int(answer.index))
-    line.status = answer.status == 0 ? nil : Int(answer.status)
-    line.latencyMilliseconds = answer.latencyMilliseconds < 0 ? nil : Int(answer.latencyMilliseconds)
+    line.record.status = answer.status == 0 ? nil : Int(answer.status)
+    line.record.latencyMilliseconds = answer.latencyMilliseconds < 0 ? nil : Int(answer.latencyMilliseconds)
     switch answer.verdict {
     case .accepted: finish(&line, .accepted, nil, .success)
     case .rejected(let reason), .gone(let reason, _), .unfit(let reason): finish(&line, .rejected, reason, .rejected)
@@ -158,9 +158,9 @@ struct OpenSend {
     case .unsent where content.expiresAt <= send.context.clocks.wallTime():
       try expire(batch, Int(answer.index))
     case .unsent(let failure, _):
-      line.attempts = 0
+      line.record.attempts = 0
       say(failure)
-      line.reason = failure.kind == .credential ? "NoProviderToken" : "NotSent"
+      line.record.reason = failure.kind == .credential ? "NoProviderToken" : "NotSent"
       let canSign = credentials[batch.credential].map(sender.canSign) ?? false
       finish(
         &line, .failed, nil,
@@ -173,7 +173,7 @@ struct OpenSend {
     _ batch: (credential: CredentialID, devices: DeviceWindow, open: Set<Int>), _ index: Int
   ) throws {
     var line = try line(batch, index)
-    line.attempts = 0
+    line.record.attempts = 0
     finish(&line, .expired, nil, .rejected)
   }
 
@@ -191,21 +191,22 @@ struct OpenSend {
   private func line(
     _ batch: (credential: CredentialID, devices: DeviceWindow, open: Set<Int>), _ index: Int
   ) throws -> ReceiptLine {
-    try ReceiptLine(
+    let record = try ReceiptRecord(
       notificationID: content.notificationID,
       apnsID: content.headers.apnsID
         ?? APNsID.make(notification: content.notificationID, device: batch.devices.ids[index]),
       topic: content.topic, environment: credentials.environment(of: batch.credential),
       token: DeviceToken(stored: String(decoding: batch.devices.token(index), as: UTF8.self)), outcome: .pending,
-      status: nil, reason: nil, at: send.context.clocks.wallTime(), attempts: 1, latencyMilliseconds: nil, remedy: nil)
+      at: send.context.clocks.wallTime(), attempts: 1)
+    return ReceiptLine(record: record)
   }
 
   private mutating func finish(
     _ line: inout ReceiptLine, _ outcome: Outcome, _ reason: PushReason?, _ code: ExitCode
   ) {
-    line.outcome = outcome
+    line.record.outcome = outcome
     if let reason {
-      line.reason = sender.text(of: reason)
+      line.record.reason = sender.text(of: reason)
       if case .known(let id) = reason { line.remedy = ReasonTable.remedy(of: id) }
     }
     codes.insert(code)

@@ -46,13 +46,10 @@ extension ReceiptLine {
   ///
   /// - Parameter apnsID: the apns-id, when the sender of the notification chose it.
   init(_ receipt: Receipt, of status: NotificationStatus, apnsID: String?) throws {
-    try self.init(
-      notificationID: status.id,
-      apnsID: apnsID ?? APNsID.make(notification: status.id, device: receipt.deviceID), topic: status.topic,
-      environment: receipt.environment, token: receipt.token, outcome: receipt.outcome,
-      status: receipt.status == 0 ? nil : receipt.status,
-      reason: ReasonTable.text(of: receipt.reason, stored: receipt.storedReason), at: receipt.at,
-      attempts: receipt.attempts, latencyMilliseconds: receipt.latencyMilliseconds,
-      remedy: receipt.outcome == .accepted ? nil : ReasonTable.remedy(of: receipt.reason))
+    record = try ReceiptRecord(
+      receipt, notificationID: status.id, topic: status.topic,
+      apnsID: apnsID ?? APNsID.make(notification: status.id, device: receipt.deviceID),
+      reason: ReasonTable.text(of: receipt.reason, stored: receipt.storedReason))
+    remedy = receipt.outcome == .accepted ? nil : ReasonTable.remedy(of: receipt.reason)
   }
 }

@@ -63,7 +63,7 @@ struct Standing {
     let resume = "run pushrelay app resume --topic \(status.topic)"
     switch heldReason {
     case nil: return "its app was paused a moment ago and is not any more"
-    case CommandContext.pausedByOperator: return "its app was paused by an operator: to go on, \(resume)"
+    case Credential.pausedByOperator: return "its app was paused by an operator: to go on, \(resume)"
     case "NoSigner": return "no relay with its app's key has run for minutes: \(Self.isServing)"
     case let reason?:
       let remedy = ReasonTable.id(of: reason).flatMap(ReasonTable.remedy).map { " \($0)" } ?? ""

@@ -1,5 +1,4 @@
 import Composition
-import JSON
 import Operations
 import PushCore
 
@@ -56,36 +55,5 @@ extension NotificationStatus {
     let devices = "\(isComplete ? "" : "at least ")\(counts.devices) \(counts.devices == 1 ? "device" : "devices")"
     let detail = sums.isEmpty ? devices : "\(devices): \(sums.joined(separator: ", "))"
     return "\(id)  \(state.rawValue)  \(detail)"
-  }
-
-  /// The members of its JSON object.
-  func write(to writer: inout JSONWriter) {
-    writer.member("id", id.description)
-    writer.member("state", state.rawValue)
-    writer.member("topic", topic)
-    writer.member("lane", lane.name)
-    writer.member("created_at", RFC3339.format(createdAt))
-    writer.member("send_at", sendAt.map(RFC3339.format))
-    writer.member("expires_at", RFC3339.format(expiresAt))
-    writer.member("done_at", doneAt.map(RFC3339.format))
-    writer.member("complete", isComplete)
-    writer.name("counts")
-    counts.write(to: &writer)
-  }
-}
-
-extension Counts {
-  /// The object `counts` of the contract.
-  func write(to writer: inout JSONWriter) {
-    writer.object {
-      $0.member("devices", devices)
-      $0.member("accepted", accepted)
-      $0.member("rejected", rejected)
-      $0.member("expired", expired)
-      $0.member("canceled", canceled)
-      $0.member("failed", failed)
-      $0.member("skipped", skipped)
-      $0.member("pending", pending)
-    }
   }
 }

@@ -20,21 +20,22 @@ public struct StoreBehavior: Sendable, CustomStringConvertible {
 
   /// All behaviors that need no worker, in the order of a notification's life.
   public static let all: [StoreBehavior] =
-    registry + listing + intake + idempotency + leases + flushes + walks + pauses + cancellation + reading + care
+    registry + listing + intake + idempotency + leases + flushes + walks + pauses + cancellation + reading + overview
+    + keys + care
 }
 
 /// An empty store, the clocks it tells time by, and a way to open the same data again.
 public struct StoreFixture: Sendable {
   /// The store.
-  public let store: any Store
+  public let store: any FullStore
   /// The clocks of every store of this fixture.
   public let clocks: DrivenClocks
   /// Opens another store on the same data, as another process does.
-  public let openAnother: @Sendable () async throws -> any Store
+  public let openAnother: @Sendable () async throws -> any FullStore
 
   /// A fixture by its parts.
   public init(
-    store: any Store, clocks: DrivenClocks, openAnother: @escaping @Sendable () async throws -> any Store
+    store: any FullStore, clocks: DrivenClocks, openAnother: @escaping @Sendable () async throws -> any FullStore
   ) {
     self.store = store
     self.clocks = clocks

@@ -221,22 +221,6 @@ struct FaultTests {
     }
   }
 
-  @Test("A publish that draws an id which is taken, as after a step back of the clock, draws another")
-  func takenID() async throws {
-    try await Database.with { location, server in
-      let store = try await PostgreSQLStore.open(location, clocks: DrivenClocks())
-      _ = try await store.bind([.example])
-      let first = try await Self.publish(store, 1)
-      try await server.sql("ALTER SEQUENCE pushrelay.notification_seq RESTART", at: location.uri.reveal())
-
-      let second = try await Self.publish(store, 2)
-
-      #expect(second == first.successor)
-      #expect(Set(try await Self.claim(store).map(\.notificationID)) == [first, second])
-      await store.close()
-    }
-  }
-
   @Test("A pooler that forgets prepared statements costs a repetition, not the call")
   func forgottenStatements() async throws {
     try await Database.with { location, _ in

@@ -71,6 +71,27 @@ struct OpeningTests {
     }
   }
 
+  @Test("A schema of the first version keeps its retired devices and feeds them")
+  func retiredDevices() async throws {
+    try await withEmptyDatabase { location, _ in
+      let connection = try connection(location)
+      #expect(try Migrations.apply([Migrations.migration001], to: connection).to == 1)
+      try connection.execute(
+        """
+        SET search_path=pushrelay; INSERT INTO app(topic,created_at) VALUES('com.example.old',now());
+        INSERT INTO credential(app_id,environment,signer_seen_at) SELECT app_id, 0, now() FROM app;
+        INSERT INTO device(device_id,credential_id,token,registered_at,retired_at)
+          SELECT i, credential_id, 'a'||i, now(), CASE WHEN i=7 THEN now() END FROM credential, generate_series(7,8) i
+        """)
+
+      let store = try await PostgreSQLStore.open(location)
+      let place = RetirementPlace(at: UnixMilliseconds(0), device: DeviceID(0))
+      #expect(try await store.retiredDevices(topics: nil, after: place, limit: 10).map(\.token.text) == ["a7"])
+      #expect(try await store.apiKeys().isEmpty)
+      await store.close()
+    }
+  }
+
   @Test("A schema of a newer version is refused and left alone")
   func newer() async throws {
     try await withEmptyDatabase { location, _ in

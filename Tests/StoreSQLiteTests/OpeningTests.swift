@@ -94,6 +94,28 @@ import Testing
     }
   }
 
+  @Test("A file of the third schema keeps its retired devices and feeds them")
+  func retiredDevices() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let connection = try Connection.openWriter(path, .init())
+      let before = [Migrations.migration001, Migrations.migration002, Migrations.migration003]
+      #expect(try Migrations.apply(before, to: connection).to == 3)
+      try connection.execute("INSERT INTO app(app_id,topic,created_at) VALUES(1,'com.example.old',0)")
+      try connection.execute(
+        "INSERT INTO credential(credential_id,app_id,environment,signer_seen_at) VALUES(1,1,0,0)")
+      try connection.execute(
+        "INSERT INTO device(device_id,credential_id,token,registered_at,retired_at) VALUES(7,1,'ab',5,9),(8,1,'cd',5,NULL)"
+      )
+
+      let store = try await SQLiteStore.open(path)
+      let place = RetirementPlace(at: UnixMilliseconds(0), device: DeviceID(0))
+      #expect(try await store.retiredDevices(topics: nil, after: place, limit: 10).map(\.token.text) == ["ab"])
+      #expect(try await store.apiKeys().isEmpty)
+      await store.close()
+    }
+  }
+
   @Test("A migration that fails leaves the file as it was")
   func failedMigration() throws {
     let directory = try TemporaryDirectory()

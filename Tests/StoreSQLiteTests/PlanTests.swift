@@ -91,7 +91,24 @@ import Testing
     _ = try await store.removeOld(payloadsAfter: .zero, receiptsAfter: .seconds(86_400))
     _ = try await store.removeOld(payloadsAfter: .zero, receiptsAfter: .seconds(-60))
     _ = try await store.reasonID(for: "new")
+    try await useOverview(store)
     await store.onNewWork { _ in }
+  }
+
+  private func useOverview(_ store: SQLiteStore) async throws {
+    for state in [nil, NotificationState.queued, .done] {
+      _ = try await store.notifications(NotificationQuery(state: state), before: nil, limit: 10)
+    }
+    let place = RetirementPlace(at: UnixMilliseconds(0), device: DeviceID(0))
+    _ = try await store.retiredDevices(topics: nil, after: place, limit: 10)
+    _ = try await store.subscriberCount(of: "news", topics: nil)
+    _ = try await store.backlog()
+    let key = try await store.addAPIKey(name: "one", secretSHA256: [1], topics: nil, actions: nil)
+    _ = try await store.apiKey(key.id)
+    _ = try await store.apiKeys()
+    try await store.noteUse(of: key.id)
+    _ = try await store.revokeAPIKey(key.id)
+    _ = try await store.removeUser("ada", topics: nil)
   }
 
   private func publishAndDeliver(

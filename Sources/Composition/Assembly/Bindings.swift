@@ -12,17 +12,14 @@ extension CommandContext {
     // A pause is the app's: a topic of it that becomes known later is paused with it.
     let extensions = bound.filter { $0.topic != appTopic(of: $0.topic) && $0.heldSince == nil }
     guard !extensions.isEmpty else { return }
-    let paused = try await store.credentials().filter { $0.heldReason == Self.pausedByOperator }
+    let paused = try await store.credentials().filter { $0.heldReason == Credential.pausedByOperator }
     let late = extensions.filter { credential in
       paused.contains {
         $0.topic == appTopic(of: credential.topic) && $0.environment == credential.environment
       }
     }
-    if !late.isEmpty { try await store.hold(late.map(\.id), reason: Self.pausedByOperator) }
+    if !late.isEmpty { try await store.hold(late.map(\.id), reason: Credential.pausedByOperator) }
   }
-
-  /// Why a credential is held that an operator paused.
-  public static let pausedByOperator = "operator"
 
   /// The topic of the app that a topic belongs to: the configured one, else the bundle id.
   public func appTopic(of topic: String) -> String {

@@ -46,13 +46,13 @@ public struct CommandContext: Sendable {
   ///
   /// - Parameter creates: whether it is made when there is none; commands that only read say no, since an empty store would hide that
   ///   another was meant.
-  public func openStore(creates: Bool) async throws -> any Store {
+  public func openStore(creates: Bool) async throws -> any FullStore {
     try await StoreFactory.open(configuration.store, clocks: clocks, creates: creates)
   }
 
   /// Opens the store for a command, and closes it after it.
   public func withStore<Result: Sendable>(
-    creates: Bool, _ body: (any Store) async throws -> Result
+    creates: Bool, _ body: (any FullStore) async throws -> Result
   ) async throws -> Result {
     let store = try await openStore(creates: creates)
     do {

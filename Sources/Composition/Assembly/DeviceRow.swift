@@ -55,7 +55,7 @@ public struct DeviceRow: Sendable {
     for interest in interests ?? [] {
       if let fault = InterestName.fault(in: interest) { throw Fault("interest: \(fault)") }
     }
-    if let language, !Self.isLanguage(language) { throw Fault("the language is no tag such as de or pt-BR") }
+    if let language, let fault = LanguageTag.fault(in: language) { throw Fault(fault) }
     do {
       return try DeviceToken(parsing: token)
     } catch {
@@ -94,17 +94,5 @@ public struct DeviceRow: Sendable {
       throw Fault("the environment must be production or sandbox")
     }
     return known
-  }
-
-  private static func isLanguage(_ tag: String) -> Bool {
-    !tag.isEmpty && tag.utf8.count <= 35
-      && tag.utf8.allSatisfy { byte in
-        switch byte {
-        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
-          UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "-"), UInt8(ascii: "_"):
-          true
-        default: false
-        }
-      }
   }
 }

@@ -10,7 +10,7 @@ public enum StoreFactory {
   /// - Parameter creates: whether it is made when there is none.
   public static func open(
     _ location: StoreLocation, clocks: any Clocks, logger: Logger? = nil, creates: Bool = true
-  ) async throws(StoreError) -> any Store {
+  ) async throws(StoreError) -> any FullStore {
     switch location {
     case .sqlite(let path):
       var options = SQLiteStore.Options()

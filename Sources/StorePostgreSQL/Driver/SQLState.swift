@@ -14,9 +14,8 @@ struct SQLState: Equatable {
 
   private var category: Substring { code.prefix(2) }
 
-  /// Whether the transaction was undone only because of another one: it may simply be repeated. A key that is taken is one of these: whoever
-  /// comes second finds it, or draws another.
-  var isConflict: Bool { code == "40001" || code == "40P01" || code == "23505" }
+  /// Whether the transaction was undone only because of another one: it may simply be repeated.
+  var isConflict: Bool { code == "40001" || code == "40P01" }
 
   /// Whether a prepared statement was not there, or there already: something between us and the server shares its sessions.
   var isUnprepared: Bool { code == "26000" || code == "42P05" }

@@ -36,7 +36,8 @@ private struct ReceiptKind {
 extension Transaction {
   // MARK: Status
 
-  fileprivate func status(_ id: NotificationID) throws(StoreError) -> NotificationStatus? {
+  /// State and sums.
+  func status(_ id: NotificationID) throws(StoreError) -> NotificationStatus? {
     try first(
       """
       SELECT a.topic, n.lane, n.created_at, n.not_before, n.expires_at, s.canceled_at IS NOT NULL, s.done_at, s.cut,
@@ -130,9 +131,10 @@ extension Transaction {
       guard let chunk = ReceiptChunk(encoded: row.bytes(2), count: row.count(1)) else {
         throw .unreadable("receipts of notification \(id)")
       }
-      receipts += chunk.receipts(at: row.time(0), after: after, through: end ?? .upperBound)
+      let at = row.time(0)
+      append(chunk, at: at, after: after, end: end ?? .upperBound, to: &receipts)
     }
-    return ReceiptPage(receipts: receipts.firstOfEachDevice, next: end)
+    return ReceiptPage(receipts: lastAttempts(receipts), next: end)
   }
 
   /// The last device of a page of about `limit`; nil when the rest fits. Each device has a receipt of attempt 0.
@@ -154,6 +156,31 @@ extension Transaction {
       "SELECT 1 FROM receipt_chunk WHERE notification_id=$1 AND attempt=0 AND last_device>$2 LIMIT 1", id, end
     ) { _ in true }
     return isMore == true ? end : nil
+  }
+
+  private func append(
+    _ chunk: ReceiptChunk, at: UnixMilliseconds, after: DeviceID, end: DeviceID, to receipts: inout [Receipt]
+  ) {
+    var exceptions = chunk.exceptions[...]
+    for (index, device) in chunk.devices.enumerated() {
+      let exception = exceptions.first.flatMap { $0.index == index ? $0 : nil }
+      if exception != nil { exceptions.removeFirst() }
+      guard device > after, device <= end else { continue }
+      receipts.append(
+        Receipt(
+          deviceID: device, token: nil, environment: nil, outcome: exception?.outcome ?? .accepted,
+          status: exception?.status ?? 200, reason: exception?.reason ?? .none, storedReason: nil, at: at,
+          attempts: nil, latencyMilliseconds: nil, apnsUniqueID: nil))
+    }
+  }
+
+  /// The first receipt of each device, ascending.
+  private func lastAttempts(_ receipts: [Receipt]) -> [Receipt] {
+    let order = receipts.indices.sorted { (receipts[$0].deviceID, $0) < (receipts[$1].deviceID, $1) }
+    var result: [Receipt] = []
+    result.reserveCapacity(order.count)
+    for index in order where result.last?.deviceID != receipts[index].deviceID { result.append(receipts[index]) }
+    return result
   }
 
   /// Fills in tokens, environments and the reasons that only the store knows.

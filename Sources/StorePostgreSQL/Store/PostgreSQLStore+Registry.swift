@@ -101,7 +101,8 @@ extension Transaction {
     ) { (DeviceID($0.integer(0)), CredentialID($0.integer(1)), $0.bool(2)) }
   }
 
-  fileprivate func remove(
+  /// Deletes a device and its subscriptions.
+  func remove(
     _ device: (id: DeviceID, credential: CredentialID, isRetired: Bool)
   ) throws(StoreError) {
     let interests = try interests(of: [device.id])

@@ -68,7 +68,8 @@ extension Transaction {
     return devices
   }
 
-  private func device(_ row: Row) throws(StoreError) -> Device {
+  /// The device of a row in the order of the listing's columns; without its interests.
+  func device(_ row: Row) throws(StoreError) -> Device {
     guard let environment = Environment(rawValue: UInt8(truncatingIfNeeded: row.integer(2))) else {
       throw .unreadable("device \(row.integer(0))")
     }
