@@ -36,6 +36,7 @@ let package = Package(
     .systemLibrary(name: "CLinux"),
     .systemLibrary(name: "COpenSSL", pkgConfig: "openssl", providers: [.apt(["libssl-dev"])]),
     .systemLibrary(name: "CNghttp2", pkgConfig: "libnghttp2", providers: [.apt(["libnghttp2-dev"])]),
+    .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
 
@@ -56,6 +57,7 @@ let package = Package(
     library("StoreSQLite", ["CSQLite", "CLinux", "PushCore", "JSON", "Operations"]),
     library("StorePostgreSQL", ["CPostgreSQL", "CLinux", "PushCore", "Operations"]),
     library("Delivery", ["PushCore", "Operations"]),
+    library("HTTPAPI", ["CMicroHTTPD", "CLinux", "EventLoop", "PushCore", "JSON", "Operations"]),
     library("APNsSimulator", ["HTTP2", "OpenSSL", "EventLoop", "JSON", "Operations"]),
 
     // Roots.
@@ -63,7 +65,10 @@ let package = Package(
     library("BuildInfo", ["Operations"], plugins: ["BuildCommit"]),
     library(
       "Composition",
-      ["APNs", "Delivery", "StorePostgreSQL", "StoreSQLite", "PushCore", "HTTP2", "OpenSSL", "JSON", "Operations"]),
+      [
+        "APNs", "Delivery", "HTTPAPI", "StorePostgreSQL", "StoreSQLite", "PushCore", "HTTP2", "OpenSSL", "EventLoop",
+        "JSON", "Operations",
+      ]),
     program("pushrelay", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
     program("sendpush", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
     program("apns-simulator", ["APNsSimulator", "BuildInfo", "Operations"]),
@@ -86,6 +91,7 @@ let package = Package(
     suite("APNsTests", ["APNs", "APNsSimulator", "Support"]),
     suite("StoreSQLiteTests", ["StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("StorePostgreSQLTests", ["StorePostgreSQL", "PushCore", "Operations", "Support"]),
+    suite("HTTPAPITests", ["HTTPAPI", "StoreSQLite", "PushCore", "JSON", "Operations", "Support"]),
     suite("DeliveryTests", ["Delivery", "StorePostgreSQL", "StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
     suite("CompositionTests", ["Composition", "Support"]),

@@ -1,5 +1,6 @@
 // The Linux headers that Swift's Glibc module leaves out.
 #pragma once
+#include <arpa/inet.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/futex.h>

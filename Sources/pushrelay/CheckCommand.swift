@@ -15,6 +15,7 @@ enum CheckCommand {
     var findings = report.findings + keyFindings
     findings += report.configuration.apns.proxyFindings
     findings += report.configuration.authorityFindings
+    findings += report.configuration.listeners.flatMap { $0.tls?.findings ?? [] }
     // Apps that were given and are wrong have been reported.
     if report.errors.isEmpty, report.configuration.apps.isEmpty {
       findings.append(

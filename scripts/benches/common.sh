@@ -1,5 +1,5 @@
 # Sourced by scripts/bench: programs, simulators, the reference h2load, medians. The caller has set `products` and `packages`.
-scripts/packages libssl-dev libnghttp2-dev libsqlite3-dev libpq-dev pkg-config openssl nghttp2-client $packages
+scripts/packages libssl-dev libmicrohttpd-dev libnghttp2-dev libsqlite3-dev libpq-dev pkg-config openssl nghttp2-client $packages
 for product in $products; do swift build -c release --static-swift-stdlib --product "$product" >&2; done
 PATH="$(swift build -c release --static-swift-stdlib --show-bin-path):$PATH"
 

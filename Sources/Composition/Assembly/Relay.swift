@@ -1,18 +1,25 @@
 import APNs
 import Delivery
+import HTTPAPI
 import Operations
 import PushCore
 
-/// The daemon: store, sender and worker, put together from the settings.
+/// The daemon: store, sender, worker and listeners, put together from the settings.
 public final class Relay: Sendable {
   private let context: CommandContext
   private let logger: Logger
-  private let store: any Store
+  private let store: any FullStore
   private let sender: APNsSender
   private let worker: Worker
+  private let apps: AppDirectory
+  private let server: HTTPServer?
 
-  /// Loads every key, opens the store and makes the apps known; nothing is claimed before all of that has worked.
-  public static func start(_ context: CommandContext) async throws -> Relay {
+  /// Loads every key, opens the store, makes the apps known and listens; nothing is claimed before all of that has worked.
+  ///
+  /// - Parameter listens: whether HTTP is served too, at the listeners of the settings.
+  public static func start(
+    _ context: CommandContext, listens: Bool, version: ProductVersion
+  ) async throws -> Relay {
     let configuration = context.configuration
     guard !configuration.apps.isEmpty else {
       throw ConfigurationError([
@@ -31,18 +38,29 @@ public final class Relay: Sendable {
     let log = WorkerLog(logger: logger, metrics: metrics)
     let worker = Worker(
       store: store, sender: sender, clocks: context.clocks, configuration: settings, events: log.note)
-    let relay = Relay(context: context, logger: logger, store: store, sender: sender, worker: worker)
-    try await relay.bind(keys)
+    let apps = AppDirectory(configuration.apps)
+    try await bind(keys, store, logger)
+    let server =
+      listens && !configuration.listeners.isEmpty
+      ? try context.apiServer(store: store, apps: apps, logger: logger, metrics: metrics, version: version.version)
+      : nil
+    let relay = Relay(
+      context: context, logger: logger, store: store, sender: sender, worker: worker, apps: apps, server: server)
     try await relay.takeUp()
     return relay
   }
 
-  private init(context: CommandContext, logger: Logger, store: any Store, sender: APNsSender, worker: Worker) {
+  private init(
+    context: CommandContext, logger: Logger, store: any FullStore, sender: APNsSender, worker: Worker,
+    apps: AppDirectory, server: HTTPServer?
+  ) {
     self.context = context
     self.logger = logger
     self.store = store
     self.sender = sender
     self.worker = worker
+    self.apps = apps
+    self.server = server
   }
 
   /// Works until a stop event; then open streams may finish within the grace period, and the rest is handed back.
@@ -56,13 +74,14 @@ public final class Relay: Sendable {
     // What is canceled after that has had its chance: the worker hands back at the end of its own grace.
     var services = ServiceGroup(grace: grace + .seconds(5), clocks: context.clocks, logger: logger)
     services.add("worker", WorkerService(worker: worker, grace: grace))
+    if let server { services.add("listeners", server) }
     try await services.run(events: events) { await self.reload() }
     await sender.close(grace: .zero)
     await store.close()
     logger.info("stopped")
   }
 
-  private func bind(_ keys: KeyRing) async throws {
+  private static func bind(_ keys: KeyRing, _ store: any FullStore, _ logger: Logger) async throws {
     for warning in keys.warnings { logger.warning("a certificate needs care", ["finding": .describing(warning)]) }
     _ = try await store.bind(keys.bindings)
   }
@@ -72,7 +91,9 @@ public final class Relay: Sendable {
   private func takeUp() async throws {
     let credentials = try await store.credentials()
     sender.learn(credentials)
-    let held = credentials.filter { $0.heldSince != nil && $0.heldReason != "operator" && sender.canSign($0) }
+    let held = credentials.filter {
+      $0.heldSince != nil && $0.heldReason != Credential.pausedByOperator && sender.canSign($0)
+    }
     if !held.isEmpty { try await store.resume(held.map(\.id)) }
   }
 
@@ -82,7 +103,8 @@ public final class Relay: Sendable {
       let fresh = try CommandContext(context.invocation, context.console)
       let keys = try KeyRing(fresh.configuration.apps, clocks: context.clocks)
       // What can fail comes first: apps and keys change together or not at all.
-      try await bind(keys)
+      try await Self.bind(keys, store, logger)
+      apps.replace(fresh.configuration.apps)
       sender.replaceApps(keys.apps)
       try await takeUp()
       await worker.credentialsChanged()
@@ -110,6 +132,8 @@ extension Configuration {
   fileprivate func settingsThatNeedRestart(after former: Configuration) -> [String] {
     var names: [String] = []
     if store != former.store { names.append("store") }
+    if listeners != former.listeners { names.append("listeners") }
+    if trustedProxies != former.trustedProxies { names.append("trusted_proxies") }
     if apns != former.apns { names.append("apns") }
     if retention != former.retention { names.append("retention") }
     if shutdownGrace != former.shutdownGrace { names.append("shutdown_grace") }

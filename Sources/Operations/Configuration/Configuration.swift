@@ -144,6 +144,10 @@ public struct Configuration: Sendable, Equatable {
   public internal(set) var store = StoreLocation.sqlite(path: "pushrelay.db")
   /// The apps, in the file's order; one per topic.
   public internal(set) var apps: [App] = []
+  /// Where HTTP is served, in the file's order.
+  public internal(set) var listeners: [Listener] = []
+  /// The reverse proxies whose word on their callers' addresses is taken.
+  public internal(set) var trustedProxies: [IPAddressRange] = []
   /// How APNs is reached.
   public internal(set) var apns = APNs()
   /// How long things are kept.

@@ -3,7 +3,8 @@ import JSON
 /// Walks the document of a config file along the table of settings.
 struct ConfigurationFileReader {
   private let path: String
-  private let folder: String
+  /// What relative paths are seen from.
+  let folder: String
   private let lineStarts: [Int]
 
   init(path: String, bytes: [UInt8]) {
@@ -29,6 +30,8 @@ struct ConfigurationFileReader {
         draft.apply(setting, .json(member.value), from: source, folder: folder)
       } else if name == Settings.apps {
         readApps(member.value, &draft)
+      } else if name == Settings.listeners {
+        readListeners(member.value, &draft)
       } else if Settings.isSection(name) {
         guard let members = member.value.object else {
           draft.add(.error, from: source, name, SettingFault("must be an object, not \(member.value.kindName)"))
@@ -42,18 +45,28 @@ struct ConfigurationFileReader {
   }
 
   private func readApps(_ value: JSONValue, _ draft: inout ConfigurationDraft) {
+    readObjects(Settings.apps, value, &draft) { name, element, draft in
+      readApp(AppDraft(name: name, source: source(element)), element.object ?? [], &draft)
+    }
+  }
+
+  /// Reads an array of objects, each with its name in messages.
+  func readObjects(
+    _ setting: String, _ value: JSONValue, _ draft: inout ConfigurationDraft,
+    _ read: (_ name: String, _ element: JSONValue, inout ConfigurationDraft) -> Void
+  ) {
     guard let elements = value.array else {
-      draft.add(.error, from: source(value), Settings.apps, SettingFault("must be an array, not \(value.kindName)"))
+      draft.add(.error, from: source(value), setting, SettingFault("must be an array, not \(value.kindName)"))
       return
     }
-    draft.configuration.sources[Settings.apps] = source(value)
+    draft.configuration.sources[setting] = source(value)
     for (index, element) in elements.enumerated() {
-      let name = "\(Settings.apps)[\(index)]"
-      guard let members = element.object else {
+      let name = "\(setting)[\(index)]"
+      if element.object != nil {
+        read(name, element, &draft)
+      } else {
         draft.add(.error, from: source(element), name, SettingFault("must be an object, not \(element.kindName)"))
-        continue
       }
-      readApp(AppDraft(name: name, source: source(element)), members, &draft)
     }
   }
 
@@ -91,7 +104,7 @@ struct ConfigurationFileReader {
   }
 
   /// The members without repeated ones, which are reported.
-  private func unique(_ members: [JSONMember], _ section: String, _ draft: inout ConfigurationDraft) -> [JSONMember] {
+  func unique(_ members: [JSONMember], _ section: String, _ draft: inout ConfigurationDraft) -> [JSONMember] {
     var lines: [String: Int] = [:]
     return members.filter { member in
       let line = line(of: member.nameRange.lowerBound)
@@ -103,14 +116,16 @@ struct ConfigurationFileReader {
     }
   }
 
-  private func unknown(_ name: String, among names: [String]) -> SettingFault {
+  func unknown(_ name: String, among names: [String]) -> SettingFault {
     SettingFault(
       "is unknown", remedy: NearestName.nearest(to: name, in: names).map { "the nearest known name is '\($0)'" } ?? "")
   }
 
-  private func source(_ value: JSONValue) -> Configuration.Source { source(value.range.lowerBound) }
+  /// Where a value stands.
+  func source(_ value: JSONValue) -> Configuration.Source { source(value.range.lowerBound) }
 
-  private func source(_ offset: Int) -> Configuration.Source { .file(path: path, line: line(of: offset)) }
+  /// Where a byte stands.
+  func source(_ offset: Int) -> Configuration.Source { .file(path: path, line: line(of: offset)) }
 
   /// The line of a byte, from 1.
   private func line(of offset: Int) -> Int {

@@ -12,7 +12,7 @@ public struct EffectiveSettings: Sendable {
     public let source: String
   }
 
-  /// All settings of this version, in the table's order, then the apps.
+  /// All settings of this version, in the table's order, then the apps and the listeners.
   public let rows: [Row]
 
   /// The settings of a configuration.
@@ -28,6 +28,12 @@ public struct EffectiveSettings: Sendable {
         var writer = JSONWriter()
         writer.string(text)
         rows.append(Row(name: name, json: writer.text, source: configuration.source(of: name).description))
+      }
+    }
+    for (index, listener) in configuration.listeners.enumerated() {
+      let source = configuration.source(of: Settings.listeners).description
+      for (field, json) in listener.shownFields {
+        rows.append(Row(name: "\(Settings.listeners)[\(index)].\(field)", json: json, source: source))
       }
     }
     self.rows = rows
@@ -66,6 +72,25 @@ public struct EffectiveSettings: Sendable {
         }
       }
     }
+  }
+}
+
+extension Configuration.Listener {
+  /// The fields with the words of the file, as JSON.
+  fileprivate var shownFields: [(String, String)] {
+    func json(_ write: (inout JSONWriter) -> Void) -> String {
+      var writer = JSONWriter()
+      write(&writer)
+      return writer.text
+    }
+    var fields = [("address", json { $0.string(address.description) })]
+    if let tls {
+      fields.append(("tls.cert", json { $0.string(tls.certificateFile) }))
+      fields.append(("tls.key", json { $0.string(tls.keyFile) }))
+    }
+    let names = Configuration.Surface.allCases.filter(surfaces.contains).map(\.rawValue)
+    fields.append(("serve", json { $0.array { for name in names { $0.string(name) } } }))
+    return fields
   }
 }
 

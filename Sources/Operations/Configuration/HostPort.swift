@@ -15,8 +15,12 @@ public struct HostPort: Sendable, Hashable, CustomStringConvertible {
   public var description: String { host.contains(":") ? "[\(host)]:\(port)" : "\(host):\(port)" }
 
   /// Reads `HOST:PORT`, `[IPV6]:PORT`, or a host alone when there is a default port.
+  ///
+  /// - Parameter allowsAnyPort: whether port 0 is taken: an address to listen on, with any free port.
   /// - Throws: ``SettingFault``.
-  public static func parse(_ text: String, defaultPort: UInt16? = nil) throws(SettingFault) -> HostPort {
+  public static func parse(
+    _ text: String, defaultPort: UInt16? = nil, allowsAnyPort: Bool = false
+  ) throws(SettingFault) -> HostPort {
     let fault = SettingFault("is not HOST:PORT, but \(shown(text))", remedy: "write it like api.push.apple.com:443")
     guard !text.contains("://"), !text.contains("/") else { throw fault }
     var host = Substring(text)
@@ -39,7 +43,9 @@ public struct HostPort: Sendable, Hashable, CustomStringConvertible {
       guard let defaultPort else { throw fault }
       return HostPort(host: String(host), port: defaultPort)
     }
-    guard portText.allSatisfy({ ("0"..."9").contains($0) }), let port = UInt16(portText), port > 0 else {
+    guard portText.allSatisfy({ ("0"..."9").contains($0) }), let port = UInt16(portText),
+      port > 0 || allowsAnyPort
+    else {
       throw SettingFault(
         "has no port from 1 to 65535 in \(shown(text))", remedy: "write it like api.push.apple.com:443")
     }

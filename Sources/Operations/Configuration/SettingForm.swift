@@ -109,6 +109,27 @@ extension SettingForm where Value == ProxyLocation? {
     }, write: { $1.string($0?.description) })
 }
 
+extension SettingForm where Value == [IPAddressRange] {
+  /// An array of addresses and ranges of addresses.
+  static let addressRanges = SettingForm(
+    read: { (value, _) throws(SettingFault) in
+      guard case .json(let json) = value, let elements = json.array else {
+        throw SettingFault("must be an array of addresses, not \(value.shown)")
+      }
+      var ranges: [IPAddressRange] = []
+      for element in elements {
+        guard let range = element.string.flatMap(IPAddressRange.init) else {
+          throw SettingFault(
+            "has \(GivenValue.json(element).shown), which is no address",
+            remedy: "write addresses or ranges, such as 10.0.0.1 or 10.0.0.0/8; names are not looked up")
+        }
+        ranges.append(range)
+      }
+      return ranges
+    },
+    write: { ranges, writer in writer.array { for range in ranges { $0.string(range.description) } } })
+}
+
 /// Checks that a file can be read, without reading it.
 ///
 /// - Parameter folder: what a relative path is seen from; empty for the working directory.

@@ -1,7 +1,7 @@
 /// The table of settings: the one list from which reading, checking, printing and help are made.
 ///
-/// Defaults are the first values of ``Configuration``'s properties. `apps` is an array with a table of its own
-/// (`AppDraft.swift`).
+/// Defaults are the first values of ``Configuration``'s properties. `apps` and `listeners` are arrays with tables of their
+/// own (`AppDraft.swift`, `ListenerDraft.swift`).
 enum Settings {
   static let all: [Setting] = [
     Setting(
@@ -36,18 +36,22 @@ enum Settings {
       "least severe events to log"),
     Setting("log.format", \.log.format, .choice, flag: "log-format", "form of the log lines"),
 
-    .later("listeners", default: "[]", "addresses of the HTTP surfaces"),
+    Setting(
+      "trusted_proxies", \.trustedProxies, .addressRanges,
+      "addresses of reverse proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8"),
     .later("device_api.default_topic", default: "null", "topic of devices that name none"),
     .later("device_api.environment", default: "\"production\"", "environment of devices that name none"),
     .later("device_api.open_endpoints", default: "[]", "unauthenticated endpoints to open"),
     .later("users.allow_unverified", default: "false", "whether pushes to a user reach unverified bindings"),
     .later("interests.protected", default: "[\"auth-*\"]", "interests that apps cannot subscribe to by themselves"),
     .later("beams", default: "[]", "Beams instances"),
-    .later("trusted_proxies", default: "[]", "proxies whose word on the caller's address is taken"),
   ]
 
   /// The array of apps.
   static let apps = "apps"
+
+  /// The array of listeners.
+  static let listeners = "listeners"
 
   /// Environment variables beside those of the table.
   static let fileVariable = "PUSHRELAY_CONFIG"
@@ -62,7 +66,7 @@ enum Settings {
   /// The names that may stand in the object of that name (empty: at the top), one level only.
   static func names(in section: String) -> [String] {
     let prefix = section.isEmpty ? "" : section + "."
-    var names: [String] = section.isEmpty ? [apps] : []
+    var names: [String] = section.isEmpty ? [apps, listeners] : []
     for setting in all where setting.name.hasPrefix(prefix) {
       let name = String(setting.name.dropFirst(prefix.count).prefix { $0 != "." })
       if !names.contains(name) { names.append(name) }

@@ -42,6 +42,12 @@ public enum Metric: Int, Sendable, CaseIterable {
   case streamsOpen
   /// Apps whose sending is paused.
   case appsPaused
+  /// HTTP requests answered with success.
+  case httpSuccesses
+  /// HTTP requests refused because of what the caller sent.
+  case httpCallerFaults
+  /// HTTP requests that failed because of the relay.
+  case httpServerFaults
 
   /// Whether a value only grows, or goes up and down.
   public enum Kind: String, Sendable {
@@ -51,19 +57,37 @@ public enum Metric: Int, Sendable, CaseIterable {
     case gauge
   }
 
+  /// A label of Prometheus; both parts come from our code.
+  public struct Label: Sendable, Equatable {
+    /// Its name.
+    public let name: String
+    /// Its value.
+    public let value: String
+
+    /// A label by its parts.
+    public init(name: String, value: String) {
+      self.name = name
+      self.value = value
+    }
+  }
+
   /// What is said of a metric wherever it is shown.
   public struct Description: Sendable, Equatable {
     /// Whether the value only grows, or goes up and down.
     public let kind: Kind
     /// The name as in Prometheus: with its unit, and `_total` for counters.
     public let name: String
-    /// The outcome that tells metrics of one name apart; the label is `outcome`.
-    public let outcome: String?
+    /// What tells metrics of one name apart: a label's name and value.
+    public let label: Label?
 
     fileprivate init(_ kind: Kind, _ name: String, outcome: String? = nil) {
+      self.init(kind, name, label: outcome.map { Label(name: "outcome", value: $0) })
+    }
+
+    fileprivate init(_ kind: Kind, _ name: String, label: Label?) {
       self.kind = kind
       self.name = "pushrelay_\(name)"
-      self.outcome = outcome
+      self.label = label
     }
   }
 
@@ -91,6 +115,9 @@ public enum Metric: Int, Sendable, CaseIterable {
     case .connectionsOpen: Description(.gauge, "apns_connections")
     case .streamsOpen: Description(.gauge, "apns_streams")
     case .appsPaused: Description(.gauge, "apps_paused")
+    case .httpSuccesses: Description(.counter, "http_requests_total", label: Label(name: "class", value: "success"))
+    case .httpCallerFaults: Description(.counter, "http_requests_total", label: Label(name: "class", value: "4xx"))
+    case .httpServerFaults: Description(.counter, "http_requests_total", label: Label(name: "class", value: "5xx"))
     }
   }
 }

@@ -16,9 +16,19 @@ public final class Metrics: Sendable {
   }
 
   private let cells: [Cell]
+  private let histograms: [Histogram]
 
   /// All at zero.
-  public init() { cells = Metric.allCases.map { _ in Cell() } }
+  public init() {
+    cells = Metric.allCases.map { _ in Cell() }
+    histograms = TimedMetric.allCases.map { _ in Histogram() }
+  }
+
+  /// Counts how long something took.
+  public func record(_ duration: Duration, of metric: TimedMetric) { histograms[metric.rawValue].record(duration) }
+
+  /// How long something took, so far.
+  public func histogram(of metric: TimedMetric) -> Histogram.Snapshot { histograms[metric.rawValue].snapshot() }
 
   /// Adds to a counter, or moves a gauge up or down.
   public func add(_ amount: Int64 = 1, to metric: Metric) {

@@ -32,6 +32,6 @@ struct MetricsTests {
       #expect(description.name.hasPrefix("pushrelay_"))
       #expect(description.name.hasSuffix("_total") == (description.kind == .counter))
     }
-    #expect(Set(descriptions.map { "\($0.name) \($0.outcome ?? "")" }).count == descriptions.count)
+    #expect(Set(descriptions.map { "\($0.name) \($0.label?.value ?? "")" }).count == descriptions.count)
   }
 }

@@ -1,0 +1,9 @@
+/// `GET /openapi.json`: the description of the whole interface.
+enum GetOpenAPI {
+  static let route = Route(
+    .get, "/openapi.json", .operations, .open, "This description: an OpenAPI 3.1 document.",
+    answers: [RouteAnswer(200, "The document.", .document)]
+  ) { call in
+    Answer(status: 200, type: "application/json", OpenAPIDocument(Routes.all, version: call.context.version).bytes)
+  }
+}

@@ -1,0 +1,65 @@
+import Operations
+
+/// Finds the endpoint of a request among the routes of a listener.
+struct Router: Sendable {
+  /// What is found.
+  enum Match {
+    /// The endpoint, with the texts in the places of `{name}`.
+    case route(Route, parameters: [String: String])
+    /// There is something at the path, but not for this method.
+    case otherMethods([Method])
+    /// There is nothing at the path.
+    case nothing
+  }
+
+  private enum Part {
+    case text(String)
+    case parameter(String)
+  }
+
+  private let entries: [(parts: [Part], route: Route)]
+
+  /// A router for the routes of these surfaces.
+  init(_ routes: [Route], surfaces: Set<Configuration.Surface>) {
+    entries = routes.filter { surfaces.contains($0.surface) }.map { route in
+      let parts = route.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { part in
+        part.hasPrefix("{") ? Part.parameter(String(part.dropFirst().dropLast())) : .text(String(part))
+      }
+      return (parts, route)
+    }
+  }
+
+  /// The match of a method, HEAD for GET, and decoded segments.
+  func match(_ method: String, _ segments: [String]) -> Match {
+    var methods: [Method] = []
+    for (parts, route) in entries {
+      guard let parameters = Self.match(parts, segments) else { continue }
+      if route.method.rawValue == method || route.method == .get && method == "HEAD" {
+        return .route(route, parameters: parameters)
+      }
+      methods.append(route.method)
+    }
+    return methods.isEmpty ? .nothing : .otherMethods(methods)
+  }
+
+  /// `GET, HEAD, OPTIONS`: what a path allows.
+  static func allow(_ methods: [Method]) -> String {
+    var names = methods.map(\.rawValue)
+    if methods.contains(.get) { names.append("HEAD") }
+    return (names + ["OPTIONS"]).joined(separator: ", ")
+  }
+
+  private static func match(_ parts: [Part], _ segments: [String]) -> [String: String]? {
+    guard parts.count == segments.count else { return nil }
+    var parameters: [String: String] = [:]
+    for (part, segment) in zip(parts, segments) {
+      switch part {
+      case .text(let text): guard text == segment else { return nil }
+      case .parameter(let name):
+        guard !segment.isEmpty else { return nil }
+        parameters[name] = segment
+      }
+    }
+    return parameters
+  }
+}
