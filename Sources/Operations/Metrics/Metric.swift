@@ -16,20 +16,12 @@ public enum Metric: Int, Sendable, CaseIterable {
   case deliveriesSkipped
   /// Tries that will be made again.
   case retriesScheduled
-  /// Devices retired.
-  case devicesRetired
-  /// Requests written to a connection.
-  case requestsSent
-  /// Requests that got no answer in time.
-  case requestTimeouts
   /// Connections to APNs that were made.
   case connectionsOpened
   /// Connections to APNs that could not be made.
   case connectionFailures
   /// GOAWAY frames received.
   case goAwaysReceived
-  /// Provider tokens signed.
-  case providerTokensMinted
   /// Tasks leased from the queue.
   case tasksClaimed
   /// Leases found to be lost when their results were written.
@@ -38,8 +30,6 @@ public enum Metric: Int, Sendable, CaseIterable {
   case flushes
   /// Connections to APNs that are open.
   case connectionsOpen
-  /// Streams that wait for an answer.
-  case streamsOpen
   /// Apps whose sending is paused.
   case appsPaused
   /// HTTP requests answered with success.
@@ -102,18 +92,13 @@ public enum Metric: Int, Sendable, CaseIterable {
     case .deliveriesFailed: Description(.counter, "deliveries_total", outcome: "failed")
     case .deliveriesSkipped: Description(.counter, "deliveries_total", outcome: "skipped")
     case .retriesScheduled: Description(.counter, "retries_scheduled_total")
-    case .devicesRetired: Description(.counter, "devices_retired_total")
-    case .requestsSent: Description(.counter, "apns_requests_total")
-    case .requestTimeouts: Description(.counter, "apns_request_timeouts_total")
     case .connectionsOpened: Description(.counter, "apns_connections_opened_total")
     case .connectionFailures: Description(.counter, "apns_connection_failures_total")
     case .goAwaysReceived: Description(.counter, "apns_goaways_total")
-    case .providerTokensMinted: Description(.counter, "provider_tokens_minted_total")
     case .tasksClaimed: Description(.counter, "tasks_claimed_total")
     case .leasesLost: Description(.counter, "leases_lost_total")
     case .flushes: Description(.counter, "flushes_total")
     case .connectionsOpen: Description(.gauge, "apns_connections")
-    case .streamsOpen: Description(.gauge, "apns_streams")
     case .appsPaused: Description(.gauge, "apps_paused")
     case .httpSuccesses: Description(.counter, "http_requests_total", label: Label(name: "class", value: "success"))
     case .httpCallerFaults: Description(.counter, "http_requests_total", label: Label(name: "class", value: "4xx"))

@@ -9,17 +9,17 @@ struct MetricsTests {
 
     await withTaskGroup { group in
       for _ in 0..<8 {
-        group.addTask { for _ in 0..<1000 { metrics.add(to: .requestsSent) } }
+        group.addTask { for _ in 0..<1000 { metrics.add(to: .tasksClaimed) } }
       }
     }
-    metrics.add(5, to: .streamsOpen)
-    metrics.add(-2, to: .streamsOpen)
+    metrics.add(5, to: .appsPaused)
+    metrics.add(-2, to: .appsPaused)
     metrics.set(.connectionsOpen, to: 4)
 
-    #expect(metrics.value(of: .requestsSent) == 8000)
+    #expect(metrics.value(of: .tasksClaimed) == 8000)
     let values = Dictionary(uniqueKeysWithValues: metrics.snapshot().map { ($0.metric, $0.value) })
     #expect(values.count == Metric.allCases.count)
-    #expect(values[.streamsOpen] == 3)
+    #expect(values[.appsPaused] == 3)
     #expect(values[.connectionsOpen] == 4)
     #expect(values[.flushes] == 0)
   }
