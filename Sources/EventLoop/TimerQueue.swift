@@ -6,18 +6,24 @@ public struct TimerID: Sendable, Hashable {
   let generation: UInt64
 }
 
-/// Timers in the order of their deadlines: a binary heap, with canceled entries left in it until they come up or are half
-/// of it. A value without a clock.
+/// Timers in the order of their deadlines, those of one deadline as they were set: a binary heap, with canceled entries
+/// left in it until they come up or are half of it. A value without a clock.
 struct TimerQueue<Payload> {
   private struct Entry {
     let deadline: MonotonicTime
+    let number: UInt64
     let id: TimerID
+
+    func comes(before other: Entry) -> Bool {
+      deadline == other.deadline ? number < other.number : deadline < other.deadline
+    }
   }
 
   private var heap: [Entry] = []
   private var payloads: [(generation: UInt64, payload: Payload?)] = []
   private var freeSlots: [Int] = []
   private var canceled = 0
+  private var lastNumber: UInt64 = 0
 
   /// Timers that are still wanted.
   var count: Int { payloads.count - freeSlots.count }
@@ -40,7 +46,8 @@ struct TimerQueue<Payload> {
     }
     payloads[slot].payload = payload
     let id = TimerID(slot: slot, generation: payloads[slot].generation)
-    heap.append(Entry(deadline: deadline, id: id))
+    lastNumber += 1
+    heap.append(Entry(deadline: deadline, number: lastNumber, id: id))
     siftUp(heap.count - 1)
     return id
   }
@@ -52,7 +59,7 @@ struct TimerQueue<Payload> {
     release(id.slot)
     canceled += 1
     if canceled > 32, canceled > heap.count / 2 {
-      heap = heap.filter { isLive($0.id) }.sorted { $0.deadline < $1.deadline }
+      heap = heap.filter { isLive($0.id) }.sorted { $0.comes(before: $1) }
       canceled = 0
     }
     return true
@@ -96,7 +103,7 @@ struct TimerQueue<Payload> {
     var child = start
     while child > 0 {
       let parent = (child - 1) / 2
-      guard heap[child].deadline < heap[parent].deadline else { return }
+      guard heap[child].comes(before: heap[parent]) else { return }
       heap.swapAt(child, parent)
       child = parent
     }
@@ -107,7 +114,7 @@ struct TimerQueue<Payload> {
     while true {
       var least = parent
       for child in [2 * parent + 1, 2 * parent + 2] where child < heap.count {
-        if heap[child].deadline < heap[least].deadline { least = child }
+        if heap[child].comes(before: heap[least]) { least = child }
       }
       guard least != parent else { return }
       heap.swapAt(parent, least)

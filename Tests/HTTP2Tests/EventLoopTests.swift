@@ -21,6 +21,19 @@ private func time(_ nanoseconds: UInt64) -> MonotonicTime { MonotonicTime(nanose
     expect(queue.nextDeadline, nil)
   }
 
+  @Test("Timers of one deadline come in the order in which they were set, others canceled or not", arguments: [0, 100])
+  func orderOfEquals(canceled: Int) {
+    var queue = TimerQueue<Int>()
+    let others = (0..<canceled).map { queue.schedule(at: time(5), -$0) }
+    for number in 0..<200 { _ = queue.schedule(at: time(number.isMultiple(of: 2) ? 7 : 6), number) }
+    for timer in others { queue.cancel(timer) }
+
+    var fired: [Int] = []
+    while let next = queue.popDue(time(7)) { fired.append(next) }
+
+    #expect(fired == (0..<100).map { 2 * $0 + 1 } + (0..<100).map { 2 * $0 })
+  }
+
   @Test("A timer does not fire before its deadline")
   func notEarly() {
     var queue = TimerQueue<Int>()
