@@ -1,3 +1,4 @@
+import EventLoop
 import OpenSSL
 
 /// The bytes that came in, for one connection at a time; all connections of a server share it.
@@ -29,6 +30,17 @@ import OpenSSL
       }
     }
     return (count, .more)
+  }
+
+  /// Reads what is there and forgets it. True: the connection has ended.
+  func drop(from socket: Socket) -> Bool {
+    while true {
+      switch unsafe socket.read(into: storage) {
+      case .bytes: continue
+      case .wouldBlock: return false
+      case .closed, .failed: return true
+      }
+    }
   }
 
   /// The first bytes read.

@@ -11,6 +11,8 @@ final class ServerConnection: EventHandler {
     case closing
     /// Nothing is read or written; closed when the client closes.
     case silent
+    /// Everything is said; what comes is dropped until the client closes.
+    case lingering
     case closed
   }
 
@@ -50,7 +52,7 @@ final class ServerConnection: EventHandler {
 
   /// What there is to see; nil before and after the connection is open.
   var state: ServerConnectionState? {
-    guard let session else { return nil }
+    guard let session, phase != .lingering else { return nil }
     return ServerConnectionState(
       connection: id, listener: listener, openStreams: session.openStreams, streamLimit: session.streamLimit,
       requests: requestCount, isGoingAway: session.isGoingAway)
@@ -89,6 +91,7 @@ final class ServerConnection: EventHandler {
     case .open: readAndAnswer()
     case .closing: flush()
     case .silent: if readiness.contains(.hangUp) { close() }
+    case .lingering: dropInput()
     case .closed: break
     }
   }
@@ -167,6 +170,7 @@ final class ServerConnection: EventHandler {
   func goAway(errorCode: UInt32, debugData: [UInt8]) {
     if !perform([.goAway(lastStream: nil, errorCode: errorCode, debugData: debugData)]) { close() }
   }
+    guard phase != .closing, phase != .lingering else { return }
 
   /// Writes what the session has to say, as far as the socket takes it.
   func flush() {
@@ -185,16 +189,24 @@ final class ServerConnection: EventHandler {
       }
     }
     guard phase == .closing || session.isOver else { return }
-    if ending == .fin { halfClose() } else { close() }
+    if ending == .reset { close() } else { linger() }
   }
 
-  /// Sends FIN and waits for the client's: closing while there is something unread would send RST instead.
-  private func halfClose() {
-    phase = .silent
+  /// Sends FIN and waits for the client's: closing while there is something unread would send RST instead, and take from
+  /// the client what it has not read yet.
+  private func linger() {
+    phase = .lingering
+    if ending == .farewell { stream.sayFarewell() }
     stream.socket.shutDownWriting()
     server.loop.schedule(after: Self.lingerTime) { [weak self] in self?.close() }
   }
 
+    // What has come already is no new edge.
+    dropInput()
+  }
+
+  private func dropInput() {
+    if server.input.drop(from: stream.socket) { close() }
   /// Closes at once.
   func close() {
     guard phase != .closed else { return }

@@ -97,15 +97,19 @@ public enum TLSProgress: Sendable {
     return count > 0 ? .bytes(Int(count)) : failure(count, handshaking: false)
   }
 
-  /// Says farewell if the connection is whole and the socket takes it, and closes the socket. Remove it from its loop
-  /// first.
-  public func close() {
+  /// Says farewell if the connection is whole and the socket takes it; nothing can be read or written any more.
+  public func sayFarewell() {
     if usable, unsafe SSL_is_init_finished(raw) == 1 {
       ERR_clear_error()
       // Best effort: a peer that gets FIN alone knows as much.
       _ = unsafe SSL_shutdown(raw)
     }
     usable = false
+  }
+
+  /// Says farewell as ``sayFarewell()`` does, and closes the socket. Remove it from its loop first.
+  public func close() {
+    sayFarewell()
     socket.close()
   }
 

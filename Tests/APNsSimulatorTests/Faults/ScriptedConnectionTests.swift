@@ -188,14 +188,15 @@ struct ScriptedConnectionTests {
   }
 
   @Test(
-    "a connection ends with TLS's farewell, with FIN alone or with RST",
+    "a connection ends with TLS's farewell, with FIN alone or with RST, also while its client goes on writing",
     .timeLimit(.minutes(1)),
     arguments: [
-      ("tls", ["b''"]), ("fin", ["SSLError"]), ("reset", ["ConnectionResetError", "BrokenPipeError", "SSLEOFError"]),
+      (#""close":"tls""#, ["b''"]), (#""goaway":{"last_stream":"this"}"#, ["b''"]),
+      (#""never_answer":true,"close":"fin""#, ["SSLError"]),
+      (#""never_answer":true,"close":"reset""#, ["ConnectionResetError", "BrokenPipeError", "SSLEOFError"]),
     ])
-  func endings(word: String, outcomes: [String]) async throws {
-    let simulator = try await LocalSimulator(
-      #"{"rules":[{"do":{"never_answer":true,"close":"\#(word)"}}]}"#, checks: false)
+  func endings(action: String, outcomes: [String]) async throws {
+    let simulator = try await LocalSimulator(#"{"rules":[{"do":{\#(action)}}]}"#, checks: false)
     let script = """
       import socket, ssl, sys, h2.connection
       context = ssl.create_default_context(cafile=sys.argv[2])
@@ -209,17 +210,16 @@ struct ScriptedConnectionTests {
           end_stream=True)
       sock.sendall(conn.data_to_send())
       try:
-          for _ in range(int(sys.argv[3])):
-              conn.ping(b"12345678")
-              sock.sendall(conn.data_to_send())
+          for _ in range(1000): conn.ping(b"12345678")
+          pings = conn.data_to_send()
+          for _ in range(300): sock.sendall(pings)
           while (data := sock.recv(65536)): pass
           print(data)
       except OSError as error: print(type(error).__name__)
       """
 
     let result = try await BuiltProgram(path: "/usr/bin/python3").run([
-      // What is unread as the farewell goes out would turn it into RST.
-      "-c", script, String(simulator.port), simulator.authorityFile, word == "tls" ? "0" : "20",
+      "-c", script, String(simulator.port), simulator.authorityFile,
     ])
 
     #expect(outcomes.contains(result.output.trimmingCharacters(in: .newlines)), "\(result)")
