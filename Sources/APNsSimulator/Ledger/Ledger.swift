@@ -10,8 +10,6 @@ struct LedgerEntry: Sendable {
   var messageID: UInt128?
   /// A GOAWAY had left out the same push: it may come again.
   var wasLeftOut = false
-  /// How many streams its connection had open.
-  var openStreams = 0
   /// Nil: accepted. Otherwise the word to count it under.
   var outcome: String?
 }
@@ -38,7 +36,6 @@ struct Ledger: Sendable {
   /// Counts a request and what became of it.
   mutating func record(_ entry: LedgerEntry) {
     counts.requests += 1
-    if entry.openStreams > counts.maxStreams { counts.maxStreams = entry.openStreams }
     if let device = entry.device { devices.insert(device) }
     if let token = entry.providerToken, token != lastProviderToken {
       lastProviderToken = token
@@ -67,6 +64,9 @@ struct Ledger: Sendable {
 
   /// Remembers the end of a connection.
   mutating func connectionClosed(at now: MonotonicTime) { storms.connectionClosed(at: now) }
+
+  /// Remembers how many streams a connection had open at once.
+  mutating func opened(streams: Int) { counts.maxStreams = max(counts.maxStreams, streams) }
 
   /// Counts a violation.
   mutating func violated(_ violation: Violation) { counts.violations[violation, default: 0] += 1 }

@@ -28,9 +28,10 @@ final class CountingHandler: ServerHandler {
     ledger.withLock { $0.connectionClosed(at: now) }
   }
 
+  func opened(streams: Int, connection: UInt64) { ledger.withLock { $0.opened(streams: streams) } }
+
   func received(_ request: ServerRequest, reply: inout ServerReply) {
     var entry = LedgerEntry()
-    entry.openStreams = request.openStreams
     var hasMessageID = false
     request.forEachField { name, value in
       // Within the fields of this interface length and one letter tell these three from all others.

@@ -90,6 +90,8 @@ final class JudgingHandler: ServerHandler {
     ledger.withLock { $0.connectionClosed(at: now) }
   }
 
+  func opened(streams: Int, connection: UInt64) { ledger.withLock { $0.opened(streams: streams) } }
+
   func violated(_ violation: ServerViolation, connection: UInt64) {
     ledger.withLock { $0.violated(Violation(violation)) }
   }
@@ -166,7 +168,7 @@ final class JudgingHandler: ServerHandler {
     let push = PushIdentity(request, verdict)
     let entry = LedgerEntry(
       device: push.device, providerToken: push.providerToken, messageID: push.messageID,
-      wasLeftOut: retries.takeLeftOut(push), openStreams: received.openStreams, outcome: decision.outcomeWord)
+      wasLeftOut: retries.takeLeftOut(push), outcome: decision.outcomeWord)
     var violations = entry.wasLeftOut ? [] : retries.violations(of: push, isAccepted: decision.isAccepted, now: now)
     if verdict.rejection?.reason == .tooManyProviderTokenUpdates { violations.append(.providerTokenUpdates) }
     if decision.outcome == .answer {

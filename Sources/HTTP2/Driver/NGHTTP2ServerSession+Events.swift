@@ -9,7 +9,9 @@ extension NGHTTP2ServerSession {
     }
     let request = idle.popLast() ?? makeRequest()
     unsafe request.slot.pointee.begin(stream: stream)
+    hasOpenedStream = true
     unsafe context.pointee.openStreams += 1
+    unsafe context.pointee.mostOpenStreams = max(context.pointee.mostOpenStreams, context.pointee.openStreams)
     unsafe context.pointee.current = request.slot
     unsafe nghttp2_session_set_stream_user_data(raw, stream, request.slot)
   }
@@ -34,14 +36,12 @@ extension NGHTTP2ServerSession {
   /// Takes a request as whole before its body is.
   func take(_ request: ServerRequest) {
     unsafe request.slot.pointee.state = .waiting
-    unsafe request.slot.pointee.openStreams = openStreams
   }
 
   func endRequest(_ slot: UnsafeMutablePointer<ServerStreamSlot>) {
     guard unsafe slot.pointee.state == .receiving, let request = unsafe slot.pointee.request else { return }
     guard unsafe takesUp(slot.pointee.stream) else { return unsafe slot.pointee.state = .answered }
     unsafe slot.pointee.state = .waiting
-    unsafe slot.pointee.openStreams = openStreams
     unsafe complete.append(request.takeUnretainedValue())
   }
 
@@ -58,8 +58,10 @@ extension NGHTTP2ServerSession {
 
   func invalidFrame(isRequest: Bool, _ error: Int32) {
     if error == NGHTTP2_ERR_REFUSED_STREAM.rawValue {
-      // Behind a later change of the settings such a stream was under way: that is nobody's fault.
-      if !knowsSettings { violations.append(.streamsBeforeSettings) }
+      // Behind a later change of the settings such a stream was under way, and one stream needs no settings: that is
+      // nobody's fault.
+      if !knowsSettings, hasOpenedStream { violations.append(.streamsBeforeSettings) }
+      hasOpenedStream = true
       return
     }
     hasNotedError = true

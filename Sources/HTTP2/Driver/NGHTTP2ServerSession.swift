@@ -16,6 +16,12 @@ internal import CNghttp2
   /// How many streams are open.
   var openStreams: Int { unsafe context.pointee.openStreams }
 
+  /// The most streams that were open at once since this was last asked.
+  func takeMostOpenStreams() -> Int {
+    defer { unsafe context.pointee.mostOpenStreams = 0 }
+    return unsafe context.pointee.mostOpenStreams
+  }
+
   /// Nothing is sent; what there is to say waits.
   var isMuted = false
   /// How large the fields of a request may be by the settings that the client has acknowledged, in bytes.
@@ -38,6 +44,8 @@ internal import CNghttp2
   var hasNotedError = false
   /// The client has acknowledged the first settings.
   var knowsSettings = false
+  /// The client has opened a stream, refused or not.
+  var hasOpenedStream = false
 
   /// A session that has its first SETTINGS queued. Nil only when memory is out or a setting's value is not allowed.
   init?(connection: UInt64, listener: Int, configuration: ServerConfiguration, greeting: ServerGreeting) {
@@ -207,4 +215,5 @@ internal import CNghttp2
   /// The stream whose fields or body are coming in.
   var current: UnsafeMutablePointer<ServerStreamSlot>?
   var openStreams = 0
+  var mostOpenStreams = 0
 }

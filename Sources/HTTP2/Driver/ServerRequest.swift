@@ -26,8 +26,6 @@
 
   /// The stream's identifier.
   public var stream: Int32 { unsafe slot.pointee.stream }
-  /// How many streams were open on the connection when the request was complete, this one included.
-  public var openStreams: Int { unsafe slot.pointee.openStreams }
   /// The size of the whole body.
   public var bodyByteCount: Int { unsafe slot.pointee.bodyByteCount }
   /// The beginning of the body, at most ``ServerConfiguration/bodyLimitBytes``.

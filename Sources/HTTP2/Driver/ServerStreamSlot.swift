@@ -24,7 +24,6 @@
   /// The size of the fields as RFC 9113 section 6.5.2 counts it for SETTINGS_MAX_HEADER_LIST_SIZE; it may pass the limit,
   /// and what lies beyond is not kept.
   var headerListByteCount = 0
-  var openStreams = 0
   var bodyByteCount = 0
   /// How much of the reply's body the library has taken.
   var sentByteCount = 0
@@ -61,7 +60,6 @@
     unsafe isGone = false
     unsafe isOpen = true
     unsafe headerListByteCount = 0
-    unsafe openStreams = 0
     unsafe bodyByteCount = 0
     unsafe sentByteCount = 0
     unsafe fieldCount = 0

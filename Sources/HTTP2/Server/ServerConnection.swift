@@ -125,7 +125,7 @@ final class ServerConnection: EventHandler {
   }
 
   private func failHandshake() {
-    if greeting.tls == nil { server.handler.violated(.handshake, connection: id) }
+    if !greeting.spoilsHandshake { server.handler.violated(.handshake, connection: id) }
     close()
   }
 
@@ -136,6 +136,8 @@ final class ServerConnection: EventHandler {
       let (count, end) = server.input.fill(from: stream)
       if count > 0 {
         let isUsable = session.receive(server.input, byteCount: count)
+        let most = session.takeMostOpenStreams()
+        if most > 0 { server.handler.opened(streams: most, connection: id) }
         report(session)
         answer(session)
         if !isUsable { finish() }
@@ -166,11 +168,11 @@ final class ServerConnection: EventHandler {
     if phase == .open { phase = .closing }
   }
 
-  /// Tells the client that no further request is taken up.
+  /// Tells the client that no further request is taken up; a connection at its end is left to come to it.
   func goAway(errorCode: UInt32, debugData: [UInt8]) {
+    guard phase != .closing, phase != .lingering else { return }
     if !perform([.goAway(lastStream: nil, errorCode: errorCode, debugData: debugData)]) { close() }
   }
-    guard phase != .closing, phase != .lingering else { return }
 
   /// Writes what the session has to say, as far as the socket takes it.
   func flush() {
@@ -199,14 +201,14 @@ final class ServerConnection: EventHandler {
     if ending == .farewell { stream.sayFarewell() }
     stream.socket.shutDownWriting()
     server.loop.schedule(after: Self.lingerTime) { [weak self] in self?.close() }
-  }
-
     // What has come already is no new edge.
     dropInput()
   }
 
   private func dropInput() {
     if server.input.drop(from: stream.socket) { close() }
+  }
+
   /// Closes at once.
   func close() {
     guard phase != .closed else { return }

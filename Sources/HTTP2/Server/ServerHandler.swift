@@ -10,7 +10,7 @@ public enum ServerViolation: Sendable, Equatable {
   case afterGoAway
   /// Fields larger than SETTINGS_MAX_HEADER_LIST_SIZE; answered with 431, never handed to the handler.
   case headerListSize
-  /// No TLS connection, or none on which both speak `h2`.
+  /// No TLS connection, or none on which both speak `h2`, and the greeting had not spoiled the handshake.
   case handshake
   /// A handshake completed with ``ServerGreeting/tls`` that no client may accept.
   case acceptedBadTLS
@@ -26,7 +26,7 @@ public struct ServerGreeting: Sendable {
   public var tls: TLSContext?
   /// Whether that TLS is such that no client may accept it.
   public var isTLSBad = false
-  /// How long the handshake waits.
+  /// How long the handshake waits; the client is not to blame for giving up.
   public var handshakeDelay = Duration.zero
   /// Parameters of the first SETTINGS in place of the configuration's.
   public var settings: [ServerSetting] = []
@@ -41,6 +41,9 @@ public struct ServerGreeting: Sendable {
 
   /// A usual connection.
   public init() {}
+
+  /// Whether a failed handshake may be the server's doing.
+  var spoilsHandshake: Bool { tls != nil || handshakeDelay > .zero }
 }
 
 /// Who decides what a server answers. Called on the server's loop; never blocks it.
@@ -54,6 +57,8 @@ public protocol ServerHandler: AnyObject {
   func connectionOpened(_ connection: UInt64)
   /// A connection of ``connectionOpened(_:)`` is over.
   func connectionClosed(_ connection: UInt64)
+  /// A client has opened streams: the most that it had open at once since the last call.
+  func opened(streams: Int, connection: UInt64)
   /// A request has been received whole: fill in the reply.
   func received(_ request: ServerRequest, reply: inout ServerReply)
   /// A GOAWAY leaves out a request of ``received(_:reply:)`` before its answer: to the client it was not processed.
@@ -68,6 +73,8 @@ public protocol ServerHandler: AnyObject {
 extension ServerHandler {
   /// Treats every connection alike.
   public func greeting(for connection: UInt64, listener: Int) -> ServerGreeting { ServerGreeting() }
+  /// Takes no notice.
+  public func opened(streams: Int, connection: UInt64) {}
   /// Does not matter.
   public func leftOut(_ request: ServerRequest, reply: ServerReply) {}
   /// Takes no notice.

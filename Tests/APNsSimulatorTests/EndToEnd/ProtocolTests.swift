@@ -3,6 +3,8 @@ import JSON
 import Support
 import Testing
 
+@testable import APNsSimulator
+
 @Suite("HTTP/2 and TLS of the server")
 struct ProtocolTests {
   @Test("h2load gets 200 for each of many requests on many streams, and all are counted", .timeLimit(.minutes(2)))
@@ -54,6 +56,37 @@ struct ProtocolTests {
     #expect(resets.map(\.stream) == [3, 5])
     #expect(resets.allSatisfy { $0.payload == [0, 0, 0, 7] }, "the error code is REFUSED_STREAM")
     #expect(try await simulator.summary()["violations"]?["streams_before_settings"]?.integer == 2)
+  }
+
+  @Test("if the first settings allow no stream, one is nobody's fault, and a second one is", .timeLimit(.minutes(1)))
+  func noStreamBeforeSettings() async throws {
+    let simulator = try await LocalSimulator(
+      #"{"rules":[{"at":"connection","do":{"settings":{"max_concurrent_streams":0}}}]}"#)
+    let client = RawClient(
+      try RawPeer(port: simulator.port, authorityFile: simulator.authorityFile), acknowledges: false)
+
+    try await client.push(1)
+    let afterFirst = simulator.summary.violations
+    let second = try await client.push(3)
+
+    #expect(afterFirst == [:])
+    #expect(second.map(\.type) == [3])
+    #expect(simulator.summary.violations == [.streamsBeforeSettings: 1])
+  }
+
+  @Test("streams that are open at once are counted before any request is whole", .timeLimit(.minutes(1)))
+  func openStreams() async throws {
+    let simulator = try await LocalSimulator(
+      #"{"rules":[{"at":"connection","do":{"settings":{"max_concurrent_streams":500}}}]}"#)
+    let client = try simulator.client()
+    let fields = try RawClient.fields()
+
+    for number in 0..<10 { client.peer.send(RawFrames.headers(stream: 2 * number + 1, fields, endsStream: false)) }
+    for stream in [1, 3] { client.peer.send(RawFrames.frame(type: 3, flags: 0, stream: stream, [0, 0, 0, 8])) }
+    try await client.settle()
+
+    #expect(simulator.summary.requests == 0)
+    #expect(simulator.summary.maxStreams == 10)
   }
 
   @Test("a second stream before the first accepted request ends the connection and is counted", .timeLimit(.minutes(1)))

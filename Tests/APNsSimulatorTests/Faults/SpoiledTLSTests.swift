@@ -50,6 +50,18 @@ struct SpoiledTLSTests {
     #expect(refused.contains("alert protocol version"), "\(refused)")
   }
 
+  @Test("a client that gives up in a slow handshake is not blamed")
+  func slowHandshake() async throws {
+    let simulator = try await LocalSimulator(#"{"rules":[{"at":"connection","do":{"slow_handshake":"20ms"}}]}"#)
+
+    // The end of the connection comes when the handshake has failed.
+    let script = "exec 3<>/dev/tcp/127.0.0.1/\(simulator.port); printf 'no TLS, five bytes' >&3; cat <&3 >/dev/null"
+    let result = try await BuiltProgram(path: "/bin/bash").run(["-c", script])
+
+    #expect(!result.errorOutput.contains("connect"), "\(result)")
+    #expect(simulator.summary.violations.isEmpty)
+  }
+
   @Test("no answer to ALPN: the handshake is completed without")
   func noALPN() async throws {
     let (spoiled, next) = try await handshakes(#""alpn":"none""#, ["-alpn", "h2"])

@@ -56,9 +56,10 @@ struct LedgerTests {
   func json() {
     var ledger = Ledger()
     ledger.connectionOpened(at: MonotonicTime(nanoseconds: 1))
-    ledger.record(LedgerEntry(device: 1, providerToken: 1, messageID: 1, openStreams: 3))
-    ledger.record(LedgerEntry(device: 1, providerToken: 2, openStreams: 2, outcome: "BadTopic"))
+    ledger.record(LedgerEntry(device: 1, providerToken: 1, messageID: 1))
+    ledger.record(LedgerEntry(device: 1, providerToken: 2, outcome: "BadTopic"))
     ledger.record(LedgerEntry(device: 2, providerToken: 1))
+    for streams in [3, 2] { ledger.opened(streams: streams) }
     ledger.violated(.concurrentStreams)
 
     #expect(
