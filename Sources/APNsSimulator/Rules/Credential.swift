@@ -39,9 +39,9 @@ extension PeerCertificate {
     }
   }
 
-  /// Whether it names the topic, suffix and all; one that names none covers any.
+  /// Whether it names the topic, suffix and all.
   fileprivate func covers(_ topic: String) -> Bool {
     if let type = PushType.ofSuffix(in: topic), Self.excludedTypes.contains(type) { return false }
-    return details.topics.isEmpty || details.topics.contains(topic)
+    return details.topics.contains(topic)
   }
 }

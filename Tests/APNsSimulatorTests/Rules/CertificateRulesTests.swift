@@ -60,6 +60,11 @@ struct CertificateRulesTests {
     #expect(try answer(topics: [Self.app, "com.example.app.voip"], voip) == "200")
   }
 
+  @Test("a certificate that names no topic is for none")
+  func noTopics() throws {
+    #expect(try answer(topics: []) == "TopicDisallowed")
+  }
+
   @Test(
     "location and fileprovider pushes need a provider token, whatever the certificate names",
     arguments: [("location", ".location-query"), ("fileprovider", ".pushkit.fileprovider")])
