@@ -46,11 +46,14 @@ public struct DeviceRegistry: Sendable {
     set { states[deviceToken.lowercased()] = newValue }
   }
 
-  /// Refuses what is no device token (hexadecimal, whole bytes, any length) or may not be pushed to.
+  /// Whether a text is whole bytes in hexadecimal digits, at least one; device tokens have no fixed length.
+  public static func isDeviceToken(_ text: String) -> Bool {
+    !text.isEmpty && text.utf8.count.isMultiple(of: 2) && text.utf8.allSatisfy { $0.hexDigitValue != nil }
+  }
+
+  /// Refuses what is no device token or may not be pushed to.
   func check(_ deviceToken: String, now: UnixMilliseconds) throws(Rejection) {
-    guard deviceToken.utf8.count.isMultiple(of: 2), deviceToken.utf8.allSatisfy({ $0.hexDigitValue != nil }) else {
-      throw Rejection(.badDeviceToken)
-    }
+    guard Self.isDeviceToken(deviceToken) else { throw Rejection(.badDeviceToken) }
     switch self[deviceToken] {
     case .ok, .offline: return
     case .unregistered(let since): throw Rejection(.unregistered, timestamp: since ?? now)

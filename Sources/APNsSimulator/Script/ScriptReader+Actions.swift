@@ -18,7 +18,7 @@ extension ScriptReader {
     var fields: [String: String] = [:]
     // The server's limit is 16, and four may be the simulator's own.
     if let count = value.object?.count, count > 12 { fault(value, "an answer takes 12 fields more and not \(count)") }
-    for member in members(value, known: value.object?.map(\.name) ?? []) {
+    for member in members(value) {
       let isName = member.name.utf8.allSatisfy {
         $0 == UInt8(ascii: "-") || $0.isDecimalDigit || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0)
       }
@@ -34,7 +34,10 @@ extension ScriptReader {
 
   /// Device tokens with their states.
   mutating func devices(_ value: JSONValue) -> [(deviceToken: String, state: DeviceState)] {
-    members(value, known: value.object?.map(\.name) ?? []).compactMap { member in
+    members(value).compactMap { member in
+      if !DeviceRegistry.isDeviceToken(member.name) {
+        fault(at: member.nameRange.lowerBound, "'\(member.name)' is no device token: whole bytes in hexadecimal digits")
+      }
       guard let state = member.value.string.flatMap(DeviceState.init) else {
         mismatch(member.value, "ok, offline, unregistered, unregistered@MILLISECONDS, bad or other-topic")
         return nil

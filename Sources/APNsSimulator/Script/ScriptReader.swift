@@ -14,14 +14,14 @@ public struct ScriptFault: Sendable, Equatable, CustomStringConvertible {
   public var description: String { "\(line):\(column): \(message)" }
 }
 
-/// Every fault of a script, in the order of their places.
+/// The faults of a script, in the order of their places.
 public struct ScriptError: Error, Sendable, Equatable {
-  /// The faults; at least one.
+  /// The faults; at least one. Behind a hundred one more says how many there are.
   public let faults: [ScriptFault]
 }
 
 extension FaultScript {
-  /// Reads a script: JSON, comments and trailing commas allowed. Throws ``ScriptError`` with every fault.
+  /// Reads a script: JSON, comments and trailing commas allowed. Throws ``ScriptError``.
   public init(parsing bytes: [UInt8]) throws(ScriptError) {
     var reader = ScriptReader(bytes)
     self = reader.read(bytes) { $0.script($1) } ?? FaultScript()
@@ -33,7 +33,7 @@ extension FaultScript {
   /// The largest script taken, in bytes.
   static let sizeLimitBytes = 1 << 20
 
-  /// Reads a script from a file. Throws ``SimulatorError`` with every fault and its place.
+  /// Reads a script from a file. Throws ``SimulatorError`` with the faults and their places.
   public init(file path: String) throws(SimulatorError) {
     do {
       try self.init(parsing: try Files.read(path, limit: Self.sizeLimitBytes))
@@ -47,10 +47,17 @@ extension FaultScript {
 
 /// Reads values of a script and notes what is wrong with them. Where nil is returned, a fault is noted.
 struct ScriptReader {
+  private static let reportedFaults = 100
+
   private let bytes: [UInt8]
+  /// Where each line begins.
+  private let lineStarts: [Int]
   private var faults: [ScriptFault] = []
 
-  init(_ bytes: [UInt8]) { self.bytes = bytes }
+  init(_ bytes: [UInt8]) {
+    self.bytes = bytes
+    lineStarts = [0] + bytes.indices.filter { bytes[$0] == UInt8(ascii: "\n") }.map { $0 + 1 }
+  }
 
   /// The document, read by `body`; nil, with a fault, when it is no JSON.
   mutating func read<Result>(
@@ -66,16 +73,30 @@ struct ScriptReader {
 
   /// Throws what was found.
   func finish() throws(ScriptError) {
-    guard faults.isEmpty else {
-      throw ScriptError(faults: faults.sorted { ($0.line, $0.column) < ($1.line, $1.column) })
+    guard !faults.isEmpty else { return }
+    let sorted = faults.sorted { ($0.line, $0.column) < ($1.line, $1.column) }
+    var reported = Array(sorted.prefix(Self.reportedFaults))
+    if let next = sorted.dropFirst(reported.count).first {
+      let message = "and \(sorted.count - reported.count) more from here on, \(sorted.count) in all"
+      reported.append(ScriptFault(line: next.line, column: next.column, message: message))
     }
+    throw ScriptError(faults: reported)
   }
 
   mutating func fault(at offset: Int, _ message: String) {
-    let before = bytes[..<min(offset, bytes.count)]
-    let lineStart = before.lastIndex(of: UInt8(ascii: "\n")).map { $0 + 1 } ?? 0
-    let line = before.count { $0 == UInt8(ascii: "\n") } + 1
-    faults.append(ScriptFault(line: line, column: before.count - lineStart + 1, message: message))
+    let place = min(offset, bytes.count)
+    let line = line(of: place)
+    faults.append(ScriptFault(line: line, column: place - lineStarts[line - 1] + 1, message: message))
+  }
+
+  /// The line of an offset, from 1.
+  private func line(of place: Int) -> Int {
+    var lines = 0..<lineStarts.count
+    while lines.count > 1 {
+      let middle = lines.lowerBound + lines.count / 2
+      lines = lineStarts[middle] <= place ? middle..<lines.upperBound : lines.lowerBound..<middle
+    }
+    return lines.lowerBound + 1
   }
 
   mutating func fault(_ value: JSONValue, _ message: String) { fault(at: value.range.lowerBound, message) }
@@ -87,8 +108,8 @@ struct ScriptReader {
     fault(value, "must be \(expected), not \(isShown ? text : value.kindName)")
   }
 
-  /// The members of an object whose names are all known and stand once.
-  mutating func members(_ value: JSONValue, known: [String]) -> [JSONMember] {
+  /// The members of an object whose names stand once and are all known; with nil any name is.
+  mutating func members(_ value: JSONValue, known: [String]? = nil) -> [JSONMember] {
     guard let members = value.object else {
       mismatch(value, "an object")
       return []
@@ -96,7 +117,7 @@ struct ScriptReader {
     var seen: Set<String> = []
     return members.filter { member in
       let place = member.nameRange.lowerBound
-      guard known.contains(member.name) else {
+      if let known, !known.contains(member.name) {
         let nearest =
           NearestName.nearest(to: member.name, in: known).map { "; the nearest known name is '\($0)'" } ?? ""
         fault(at: place, "'\(member.name)' is unknown\(nearest)")

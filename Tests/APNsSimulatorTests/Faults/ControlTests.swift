@@ -126,13 +126,13 @@ struct ControlTests {
     let calls = [
       ("GET", "/", ""), ("DELETE", "/state", ""), ("POST", "/script", "{}"), ("POST", "/reset", "{}"),
       ("PUT", "/script", "{"), ("POST", "/goaway", #"{"stream":1}"#), ("POST", "/settings", #"{"max_streams":1}"#),
-      ("GET", "/state?x", ""),
+      ("GET", "/state?x", ""), ("POST", "/devices", #"{"zz":"ok"}"#), ("POST", "/devices", #"{"0":"ok"}"#),
     ]
 
     var statuses: [Int] = []
     for (method, path, body) in calls { statuses.append(try await simulator.control(method, path, body).status) }
 
-    #expect(statuses == [404, 405, 405, 400, 400, 400, 400, 404])
+    #expect(statuses == [404, 405, 405, 400, 400, 400, 400, 404, 400, 400])
   }
 
   @Test("the program says where it is controlled, also without checks", .timeLimit(.minutes(1)))

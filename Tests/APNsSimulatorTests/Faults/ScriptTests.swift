@@ -93,6 +93,27 @@ struct ScriptTests {
   func damaged() throws {
     let whole = Array(try SimulatorFixture.text("scripts/everything.json").utf8)
     let digits = Array("0123456789-+.eE\"{}[],:tfn/".utf8)
+  @Test("of many faults the first hundred are reported, and how many more there are")
+  func manyFaults() throws {
+    let rules = [String](repeating: #"{"limit":0}"#, count: 150).joined(separator: ",\n")
+    let error = #expect(throws: ScriptError.self) { try FaultScript(parsing: Array("{\"rules\":[\n\(rules)]}".utf8)) }
+
+    #expect(error?.faults.map(\.line) == Array(2...102))
+    #expect(error?.faults.last?.description == "102:10: and 50 more from here on, 150 in all")
+  }
+
+  @Test("the time to read a large file grows with its size and no faster", .timeLimit(.minutes(1)))
+  func largeFiles() throws {
+    let rules = [String](repeating: #"{"limit":0}"#, count: 50_000).joined(separator: ",\n")
+    let error = #expect(throws: ScriptError.self) { try FaultScript(parsing: Array("{\"rules\":[\(rules)]}".utf8)) }
+    let devices = Array("{\((0..<200_000).map { #""\#(1_000_000 + $0)0":"ok""# }.joined(separator: ","))}".utf8)
+    var reader = ScriptReader(devices)
+    let states = reader.read(devices) { $0.devices($1) }
+
+    #expect(error?.faults.last?.message == "and 49900 more from here on, 50000 in all")
+    #expect(states?.count == 200_000)
+  }
+
     var state: UInt64 = 1
     func next(_ bound: Int) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
