@@ -7,7 +7,7 @@ extension SimulatorOptions {
     var keys = try teamKeys(needed: needed)
     for text in invocation.values("key-topics") {
       let (keyID, topics) = try assignment(text, of: "key-topics", form: "ID=TOPIC,TOPIC")
-      let bundleIDs = topics.split(separator: ",").map(String.init)
+      let bundleIDs = try bundleIDs(topics.split(separator: ",").map(String.init), of: "key-topics")
       keys[try index(of: keyID, in: keys, "key-topics")].scope = .topics(bundleIDs, relatedKeyID: nil)
     }
     for text in invocation.values("related-keys") {

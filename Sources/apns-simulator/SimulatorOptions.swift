@@ -12,9 +12,12 @@ struct SimulatorOptions {
     let checks = !invocation.flag("no-checks")
     var rules = RequestRules(
       providerTokens: ProviderTokenRules(keys: try keys(needed: checks && invocation.value("client-ca") == nil)),
-      topics: TopicRules(bundleIDs: invocation.values("topic")),
+      topics: TopicRules(bundleIDs: try bundleIDs(invocation.values("topic"), of: "topic")),
       devices: DeviceRegistry(strict: invocation.flag("strict-devices")))
+    var knobs: Set<Substring> = []
     for text in invocation.values("knob") {
+      let name = text.prefix { $0 != "=" }
+      guard knobs.insert(name).inserted else { throw invocation.usageError("--knob: '\(name)' is given twice") }
       do {
         try rules.knobs.set(text)
       } catch {
@@ -35,6 +38,14 @@ struct SimulatorOptions {
     if let path = invocation.value("script") { configuration.script = try FaultScript(file: path) }
     configuration.control = try invocation.value("control").map(control)
     return configuration
+  }
+
+  /// Bundle ids as they are given with an option.
+  func bundleIDs(_ texts: [String], of option: String) throws(UsageError) -> [String] {
+    for text in texts where !TopicRules.isWellFormed(text) {
+      throw invocation.usageError("--\(option): '\(text)' is no bundle id such as com.example.app")
+    }
+    return texts
   }
 
   private func listeners() throws(UsageError) -> [SimulatorConfiguration.Listener] {
@@ -66,9 +77,10 @@ struct SimulatorOptions {
   }
 
   private func hostAndPort(_ address: String) -> (host: String, port: UInt16)? {
-    guard let colon = address.lastIndex(of: ":"), let port = UInt16(address[address.index(after: colon)...]) else {
-      return nil
-    }
+    guard let colon = address.lastIndex(of: ":") else { return nil }
+    let digits = address[address.index(after: colon)...]
+    guard digits.utf8.allSatisfy({ (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0) }), let port = UInt16(digits)
+    else { return nil }
     var host = address[..<colon]
     if host.hasPrefix("["), host.hasSuffix("]") {
       host = host.dropFirst().dropLast()
@@ -80,9 +92,10 @@ struct SimulatorOptions {
 
   private func device(_ text: String) throws(UsageError) -> (deviceToken: String, state: DeviceState) {
     let parts = text.split(separator: "=", maxSplits: 1, omittingEmptySubsequences: false).map(String.init)
-    guard parts.count == 2, !parts[0].isEmpty, let state = DeviceState(parts[1]) else {
+    guard parts.count == 2, DeviceRegistry.isDeviceToken(parts[0]), let state = DeviceState(parts[1]) else {
       throw invocation.usageError(
-        "--device must be TOKEN=ok, offline, unregistered, unregistered@MILLISECONDS, bad or other-topic")
+        "--device must be TOKEN=ok, offline, unregistered, unregistered@MILLISECONDS, bad or other-topic, with TOKEN in "
+          + "hexadecimal digits, not '\(text)'")
     }
     return (parts[0], state)
   }

@@ -57,7 +57,9 @@ struct ControlRequest: Equatable {
   private static func refusal(of fields: [String: String]) -> Progress? {
     guard let host = fields["host"] else { return .refused(400, "the field host is missing") }
     let name = host.hasSuffix("]") ? host[...] : host[..<(host.lastIndex(of: ":") ?? host.endIndex)]
-    guard ["127.0.0.1", "[::1]", "localhost"].contains(name) else { return .refused(403, "host is not this machine") }
+    guard ["127.0.0.1", "[::1]", "localhost"].contains(name.lowercased()) else {
+      return .refused(403, "host is not this machine")
+    }
     if fields["origin"] != nil { return .refused(403, "pages have no access") }
     if fields["transfer-encoding"] != nil { return .refused(501, "give content-length in place of transfer-encoding") }
     if fields["expect"] != nil { return .refused(417, "send the body without asking") }
@@ -79,11 +81,12 @@ struct ControlAnswer {
   /// With 405: the methods that are taken.
   var allow: String?
 
-  /// The bytes of the answer; the connection ends behind it.
-  var bytes: [UInt8] {
+  /// The bytes of the answer to a request that begins like that; the connection ends behind it.
+  func bytes(to request: [UInt8]) -> [UInt8] {
     var head = "HTTP/1.1 \(status) \(status == 200 ? "OK" : "Refused")\r\ncontent-type: application/json\r\n"
     head += "content-length: \(body.count)\r\nconnection: close\r\n"
     if let allow { head += "allow: \(allow)\r\n" }
-    return Array((head + "\r\n").utf8) + body
+    // RFC 9110 section 9.3.2: the fields of the answer, and no content.
+    return Array((head + "\r\n").utf8) + (request.starts(with: Array("HEAD ".utf8)) ? [] : body)
   }
 }

@@ -72,8 +72,8 @@ private final class ControlConnection: EventHandler {
       input += piece
       switch ControlRequest.parse(input) {
       case .incomplete: continue
-      case .complete(let request): output = actions.answer(request).bytes[...]
-      case .refused(let status, let message): output = ControlActions.refusal(status, message).bytes[...]
+      case .complete(let request): output = actions.answer(request).bytes(to: input)[...]
+      case .refused(let status, let message): output = ControlActions.refusal(status, message).bytes(to: input)[...]
       }
     }
   }

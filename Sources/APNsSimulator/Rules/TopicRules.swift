@@ -59,7 +59,7 @@ public struct TopicRules: Sendable {
   }
 
   /// Labels of letters, digits, `-` and `_`, parted by single dots, at most 255 bytes.
-  static func isWellFormed(_ topic: String) -> Bool {
+  public static func isWellFormed(_ topic: String) -> Bool {
     guard !topic.isEmpty, topic.utf8.count <= 255 else { return false }
     return topic.split(separator: ".", omittingEmptySubsequences: false).allSatisfy { label in
       !label.isEmpty

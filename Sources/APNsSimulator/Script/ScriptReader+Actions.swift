@@ -11,7 +11,13 @@ extension ScriptReader {
 
   mutating func messageID(_ value: JSONValue) -> FaultEffect.MessageID? {
     if value.isNull { return .absent }
-    return string(value).map { .text($0) }
+    return string(value).map { .text(withoutControls($0, value)) }
+  }
+
+  /// A text that may stand in a field of an answer.
+  private mutating func withoutControls(_ text: String, _ value: JSONValue) -> String {
+    if !text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) { fault(value, "has a control character") }
+    return text
   }
 
   mutating func fields(_ value: JSONValue) -> [String: String] {
@@ -26,8 +32,7 @@ extension ScriptReader {
         fault(at: member.nameRange.lowerBound, "the name of a field has small letters, digits and '-' only")
       }
       guard let text = string(member.value) else { continue }
-      if !text.utf8.allSatisfy({ $0 >= 0x20 && $0 != 0x7F }) { fault(member.value, "has a control character") }
-      fields[member.name] = text
+      fields[member.name] = withoutControls(text, member.value)
     }
     return fields
   }
@@ -46,9 +51,15 @@ extension ScriptReader {
     }
   }
 
+  /// What an array holds; nil for any other value.
+  private mutating func several(_ value: JSONValue) -> [JSONValue]? {
+    if value.array?.isEmpty == true { fault(value, "the array is empty") }
+    return value.array
+  }
+
   /// One code or an array of them.
   mutating func errorCodes(_ value: JSONValue) -> [UInt32] {
-    guard let codes = value.array else { return errorCode(value).map { [$0] } ?? [] }
+    guard let codes = several(value) else { return errorCode(value).map { [$0] } ?? [] }
     return codes.compactMap { errorCode($0) }
   }
 
@@ -71,7 +82,7 @@ extension ScriptReader {
 
   /// One GOAWAY or an array of them.
   mutating func goAways(_ value: JSONValue) -> [FaultEffect.GoAway] {
-    guard let values = value.array else { return [goAway(value)] }
+    guard let values = several(value) else { return [goAway(value)] }
     // The connection has to be there for the next one.
     return values.enumerated().map { goAway($1, ending: $0 + 1 < values.count ? .stay : .drain) }
   }

@@ -56,6 +56,9 @@ extension ScriptReader {
       default: break
       }
     }
+    if let from = match.from, let until = match.until, from > until {
+      fault(value, "nothing is from \(from) until \(until)")
+    }
     return match
   }
 

@@ -120,6 +120,19 @@ struct ControlTests {
     #expect(try simulator.log().map { $0["reason"]?.string } == ["Shutdown", "Unregistered", "Shutdown"])
   }
 
+  @Test("HEAD gets no content, and the host's name is this machine in capitals too", .timeLimit(.minutes(1)))
+  func head() async throws {
+    let simulator = try await simulator()
+    let port = try #require(simulator.simulator.controlAddress?.split(separator: ":").last)
+    let request = #"HEAD /state HTTP/1.1\r\nhost: LOCALHOST\r\n\r\n"#
+    let script = "exec 3<>/dev/tcp/127.0.0.1/\(port); printf '\(request)' >&3; cat <&3"
+
+    let result = try await BuiltProgram(path: "/bin/bash").run(["-c", script])
+
+    #expect(result.output.hasPrefix("HTTP/1.1 405 "), "\(result)")
+    #expect(result.output.hasSuffix("\r\n\r\n"), "\(result)")
+  }
+
   @Test("what it does not know is refused", .timeLimit(.minutes(1)))
   func unknown() async throws {
     let simulator = try await simulator()

@@ -65,6 +65,10 @@ struct ScriptTests {
     rule(#"{"do":{"broadcast_capability":{"topic":"a"}}}"#, #"1:41: needs "topic", a bundle id, and "on""#),
     rule(
       #"{"do":{"broadcast_capability":{"topic":"a","on":"no"}}}"#, #"1:59: must be true or false, not "no""#),
+    rule(#"{"do":{"rst_stream":[]}}"#, "1:31: the array is empty"),
+    rule(#"{"do":{"goaway":[]}}"#, "1:27: the array is empty"),
+    rule(#"{"do":{"apns_id":"a\u0000"}}"#, "1:28: has a control character"),
+    rule(#"{"match":{"from":3,"until":2}}"#, "1:20: nothing is from 3 until 2"),
     rule(#"{"limit":1,"limit":2}"#, "1:22: 'limit' is given twice"),
   ]
 
@@ -89,10 +93,6 @@ struct ScriptTests {
     #expect(error?.faults.map { [$0.line, $0.column] } == [[3, 14], [3, 35], [3, 46], [4, 5]])
   }
 
-  @Test("a damaged script is refused or read, and never ends the program", .timeLimit(.minutes(1)))
-  func damaged() throws {
-    let whole = Array(try SimulatorFixture.text("scripts/everything.json").utf8)
-    let digits = Array("0123456789-+.eE\"{}[],:tfn/".utf8)
   @Test("of many faults the first hundred are reported, and how many more there are")
   func manyFaults() throws {
     let rules = [String](repeating: #"{"limit":0}"#, count: 150).joined(separator: ",\n")
@@ -114,6 +114,10 @@ struct ScriptTests {
     #expect(states?.count == 200_000)
   }
 
+  @Test("a damaged script is refused or read, and never ends the program", .timeLimit(.minutes(1)))
+  func damaged() throws {
+    let whole = Array(try SimulatorFixture.text("scripts/everything.json").utf8)
+    let digits = Array("0123456789-+.eE\"{}[],:tfn/".utf8)
     var state: UInt64 = 1
     func next(_ bound: Int) -> Int {
       state = state &* 6_364_136_223_846_793_005 &+ 1_442_695_040_888_963_407
