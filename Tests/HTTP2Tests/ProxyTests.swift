@@ -196,7 +196,7 @@ import Testing
   func silence() async throws {
     for manners in [ConnectProxy.Manners.silence, .answer("HTTP/1.1 200 OK\r\n")] {
       let proxy = try await ConnectProxy(manners)
-      let failure = try await failure(try client(proxy) { $0.connectTimeout = .milliseconds(100) })
+      let failure = try await failure(try client(proxy) { $0.connectTimeout = .seconds(1) })
       #expect(failure.kind == .proxyTimeout)
       #expect(failure.reason.contains("127.0.0.1:\(proxy.port) accepted TCP but did not answer CONNECT"))
     }
