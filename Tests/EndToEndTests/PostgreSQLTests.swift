@@ -78,6 +78,44 @@ struct PostgreSQLTests {
     }
   }
 
+  @Test("A backend enqueues in its own transaction: rolled back it never was, committed it is delivered")
+  func outbox() async throws {
+    try await withSite { site, uri in
+      let server = try await PostgreSQLServer.running()
+      try await site.importDevices([Site.token(1), Site.token(2)], interest: "orders")
+      let role = "shop\(Int.random(in: 0..<1_000_000_000))"
+      try await server.sql(
+        """
+        CREATE ROLE \(role) LOGIN IN ROLE pushrelay_enqueue;
+        CREATE TABLE public.orders(state text, notification text);
+        GRANT INSERT, SELECT ON public.orders TO \(role);
+        """, at: uri)
+      let shop = uri.replacingOccurrences(of: "pushrelay@", with: "\(role)@")
+      func order(_ state: String, end: String) async throws {
+        try await server.sql(
+          """
+          BEGIN;
+          INSERT INTO public.orders SELECT '\(state)', pushrelay.enqueue('\(Site.topic)',
+            json_build_object('aps', json_build_object('alert', 'Order \(state)')), interests => '{orders}');
+          \(end);
+          """, at: shop)
+      }
+
+      let status = try await site.whileServing { _ in
+        try await order("lost", end: "ROLLBACK")
+        try await order("sent", end: "COMMIT")
+        try await server.sql("SELECT pushrelay.wake()", at: shop)
+        let id = try await server.sql("SELECT notification FROM public.orders", at: shop)
+        #expect(id.count == 1)
+        return try await site.sendpush("status", id[0], "--wait", "--json").json()[0]
+      }
+
+      #expect(status["state"]?.string == "done" && status["counts"]?.count("accepted") == 2)
+      let bodies = try site.requests().compactMap { $0["body"]?["aps"]?["alert"]?.string }
+      #expect(bodies == ["Order sent", "Order sent"])
+    }
+  }
+
   @Test("A server that cannot be used is named with what to do, and the password never")
   func unusable() async throws {
     let site = try await Site()
