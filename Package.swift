@@ -90,7 +90,7 @@ let package = Package(
     suite("PushCoreTests", ["PushCore", "Support"]),
     suite("APNsTests", ["APNs", "APNsSimulator", "Support"]),
     suite("StoreSQLiteTests", ["StoreSQLite", "PushCore", "Operations", "Support"]),
-    suite("StorePostgreSQLTests", ["StorePostgreSQL", "PushCore", "Operations", "Support"]),
+    suite("StorePostgreSQLTests", ["APNs", "StorePostgreSQL", "PushCore", "Operations", "Support"]),
     suite("HTTPAPITests", ["HTTPAPI", "StoreSQLite", "PushCore", "JSON", "Operations", "Support"]),
     suite("DeliveryTests", ["Delivery", "StorePostgreSQL", "StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),

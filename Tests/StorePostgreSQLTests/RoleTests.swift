@@ -49,7 +49,7 @@ struct RoleTests {
       let tables = try owner.execute(
         """
         SELECT string_agg(relname, ',') FROM pg_class
-        WHERE relnamespace='pushrelay'::regnamespace AND relkind IN ('r','p','v')
+        WHERE relnamespace='pushrelay'::regnamespace AND relkind IN ('r','p')
         """)
       for table in (tables ?? "").split(separator: ",") {
         for sql in [
@@ -64,6 +64,21 @@ struct RoleTests {
         "SELECT pushrelay.drop_days(1, now())", "SELECT pushrelay.grant_role('pushrelay_enqueue','{}','{device}')",
         "SELECT pushrelay.known_app('x', now())", "CREATE TABLE pushrelay.mine(a int)",
         "CREATE FUNCTION pushrelay.mine() RETURNS int LANGUAGE sql AS 'SELECT 1'", "SET ROLE pushrelay",
+      ] {
+        #expect(isRefused(sql, member), "\(sql)")
+      }
+    }
+  }
+
+  @Test("A member of pushrelay_read may read receipts, and nothing else")
+  func read() async throws {
+    try await asMember(of: "pushrelay_read") { member, _ in
+      let count = try member.execute("SELECT count(*) FROM pushrelay.receipt_rows")
+      #expect(count == "0")
+      for sql in [
+        Self.call, "SELECT 1 FROM pushrelay.device", "SELECT 1 FROM pushrelay.receipt",
+        "SELECT 1 FROM pushrelay.provider_token",
+        "SELECT pushrelay.wake()", "DELETE FROM pushrelay.receipt", "SELECT pushrelay.varint(1)",
       ] {
         #expect(isRefused(sql, member), "\(sql)")
       }
