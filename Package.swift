@@ -94,7 +94,8 @@ let package = Package(
     suite("HTTPAPITests", ["HTTPAPI", "StoreSQLite", "PushCore", "JSON", "Operations", "Support"]),
     suite("DeliveryTests", ["Delivery", "StorePostgreSQL", "StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
-    suite("CompositionTests", ["Composition", "Support"]),
+    suite(
+      "CompositionTests", ["Composition", "StorePostgreSQL", "StoreSQLite", "PushCore", "Operations", "Support"]),
     suite("EndToEndTests", ["JSON", "Operations", "PushCore", "StoreSQLite", "Support"]),
     .testTarget(
       name: "PeerTests", dependencies: ["JSON", "Support"], exclude: ["Fixtures", "requirements.txt"],

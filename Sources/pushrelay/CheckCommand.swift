@@ -86,6 +86,7 @@ enum CheckCommand {
       let store = try await StoreFactory.open(configuration.store, clocks: SystemClocks(), creates: false)
       let held = try await store.credentials().filter { $0.heldSince != nil }
       await store.close()
+      try StoreFactory.checkIsInService(configuration.store)
       return held.map { credential in
         let advice = credential.heldReason.flatMap(ReasonTable.id).flatMap(ReasonTable.remedy) ?? ""
         return ConfigurationFinding(

@@ -116,6 +116,36 @@ struct PostgreSQLTests {
     }
   }
 
+  @Test("A store moves from SQLite: what was enqueued there is sent once from here, and the old one sends no more")
+  func move() async throws {
+    try await withSite { site, uri in
+      try site.writeConfiguration()
+      try await site.importDevices((1...3).map { Site.token($0) }, interest: "news")
+      let id = try await site.sendpush("enqueue", "--interest", "news", "--title", "Hello").lines[0]
+      let wrong = try await site.pushrelay("migrate", "--from", uri)
+      #expect(wrong.status == 78 && wrong.errorOutput.contains("moves from sqlite:PATH"), "\(wrong.text)")
+      try site.writeConfiguration(store: uri)
+      let old = "sqlite:\(site.directory.path(of: "relay.db"))"
+
+      let moved = try await site.pushrelay("migrate", "--from", old, "--json")
+      #expect(moved.status == 0, "\(moved.text)")
+      #expect(try moved.json()[0].count("device") == 3)
+      for command in [
+        try await site.pushrelay("serve", "--store", old), try await site.pushrelay("check", "--store", old),
+        try await site.sendpush("enqueue", "--interest", "news", "--title", "Lost", "--store", old),
+        try await site.pushrelay("migrate", "--from", old),
+      ] {
+        #expect(command.status == 78 && command.text.contains("was moved to postgresql://"), "\(command.text)")
+      }
+      let status = try await site.whileServing { _ in
+        try await site.sendpush("status", id, "--wait", "--json").json()[0]
+      }
+      #expect(status["state"]?.string == "done" && status["counts"]?.count("accepted") == 3)
+      #expect(try site.requests().count == 3)
+      #expect(try await site.sendpush("status", id, "--store", old).status == 0)
+    }
+  }
+
   @Test("A server that cannot be used is named with what to do, and the password never")
   func unusable() async throws {
     let site = try await Site()

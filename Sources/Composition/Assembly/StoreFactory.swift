@@ -59,6 +59,27 @@ public enum StoreFactory {
     }
   }
 
+  /// Refuses a store that was moved elsewhere; what only reads may open it all the same.
+  public static func checkIsInService(_ location: StoreLocation) throws(StoreError) {
+    if case .sqlite(let path) = location { try SQLiteStore.checkIsInService(path: path) }
+  }
+
+  /// Moves the store of another place into this one; see ``StoreMove``.
+  ///
+  /// - Throws: ``ConfigurationError`` when the two are no SQLite file and PostgreSQL database, or ``StoreError``.
+  public static func move(
+    from source: StoreLocation, to destination: StoreLocation, clocks: any Clocks
+  ) throws -> [StoreMove.Arrived] {
+    guard case .sqlite(let path) = source, case .postgresql(let database) = destination else {
+      throw ConfigurationError([
+        ConfigurationFinding(
+          .error, "a store moves from sqlite:PATH to postgresql://… only, not from \(source) to \(destination)",
+          remedy: "give --from sqlite:PATH, and name the PostgreSQL database in the setting store or in --store")
+      ])
+    }
+    return try StoreMove.run(from: path, to: database, clocks: clocks)
+  }
+
   /// Brings the store to the schema of this version; says from which version to which.
   public static func migrate(_ location: StoreLocation) throws(StoreError) -> (from: Int, to: Int) {
     switch location {

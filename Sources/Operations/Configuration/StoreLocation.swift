@@ -15,7 +15,7 @@ public enum StoreLocation: Sendable, Equatable, CustomStringConvertible {
 
   /// Reads the setting; a relative path is seen from `folder`.
   /// - Throws: ``SettingFault``, which never repeats a URL: it may hold a password.
-  static func parse(_ text: String, folder: String) throws(SettingFault) -> StoreLocation {
+  public static func parse(_ text: String, folder: String) throws(SettingFault) -> StoreLocation {
     if PostgreSQLLocation.isURI(text) {
       guard !text.utf8.contains(0) else { throw SettingFault("holds a NUL byte", remedy: "write postgresql://…") }
       return .postgresql(PostgreSQLLocation(text))

@@ -55,6 +55,7 @@ public final class PostgreSQLStore: Store {
       location: location, options: options, clocks: clocks, announce: { bell.ring($0) })
     let ordinary = try await Session.start("write", .writing, settings) { (connection) throws(StoreError) in
       if options.creates { _ = try Migrations.apply(to: connection) } else { try Migrations.check(connection) }
+      try MoveDestination.check(connection)
     }
     do throws(StoreError) {
       return PostgreSQLStore(

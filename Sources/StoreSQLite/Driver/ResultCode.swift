@@ -8,6 +8,8 @@ struct ResultCode: Equatable {
 
   /// SQLITE_READONLY_DIRECTORY, a macro that is not imported: the log cannot be created beside the file.
   private static let readOnlyDirectory = SQLITE_READONLY | 6 << 8
+  /// SQLITE_CONSTRAINT_TRIGGER, the same: only the triggers of a store that was moved raise it, with the place it went to.
+  private static let movedStore = SQLITE_CONSTRAINT | 7 << 8
 
   /// The primary code: the low byte.
   var primary: Int32 { extended & 0xFF }
@@ -18,6 +20,7 @@ struct ResultCode: Equatable {
   /// What the caller may do about it.
   var code: StoreError.Code {
     if extended == Self.readOnlyDirectory { return .notAllowed }
+    if extended == Self.movedStore { return .unusable }
     return switch primary {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_FULL, SQLITE_READONLY, SQLITE_IOERR, SQLITE_NOMEM, SQLITE_PROTOCOL:
       .temporary
@@ -30,7 +33,8 @@ struct ResultCode: Equatable {
 
   /// What the reader should do; one sentence.
   var remedy: String {
-    switch primary {
+    if extended == Self.movedStore { return "Name that place in the setting store." }
+    return switch primary {
     case SQLITE_BUSY, SQLITE_LOCKED, SQLITE_PROTOCOL:
       "End its transaction (a sqlite3 shell, a backup) and try again."
     case SQLITE_FULL: "Free space on the disk, or raise the size limit of the store, and try again."

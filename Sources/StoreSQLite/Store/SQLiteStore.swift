@@ -65,6 +65,11 @@ public final class SQLiteStore: Store {
     try Migrations.apply(to: try .openWriter(path, Options()))
   }
 
+  /// Refuses a file that was moved to another store, or is being moved: it takes no writes.
+  public static func checkIsInService(path: String) throws(StoreError) {
+    try MoveSource.check(try .openReader(path, Options()))
+  }
+
   deinit {
     writer.stop()
     walker.stop()

@@ -40,6 +40,8 @@ final class Writer: Sendable {
         do throws(StoreError) {
           let connection = try Connection.openWriter(path, options)
           _ = try Migrations.apply(to: connection)
+          // What only reads may: finished notifications can be looked at where they were.
+          if options.creates { try MoveSource.check(connection) }
           let bell = try Bell(path: path + "-bell")
           let loop = WriterLoop(
             transaction: Transaction(connection: connection, clocks: clocks), inbox: inbox, handlers: handlers,
