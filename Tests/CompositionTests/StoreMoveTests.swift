@@ -82,6 +82,10 @@ struct StoreMoveTests {
       let first = try StoreMove.run(from: filled.path, to: database, clocks: SystemClocks())
       let counts = try await server.sql("SELECT count(*) FROM pushrelay.device", at: uri)
       #expect(counts == [first.first { $0.table == "device" }.map { String($0.count) } ?? ""])
+      // Interrupted after the last row, before the old store was told.
+      _ = try await BuiltProgram(path: "/usr/bin/sqlite3").run([filled.path, "UPDATE moved SET finished_at=NULL"])
+      let again = try StoreMove.run(from: filled.path, to: database, clocks: SystemClocks())
+      #expect(again.map(\.count) == first.map(\.count))
       // Once more changes nothing and says where the store is.
       let error = #expect(throws: StoreError.self) {
         _ = try StoreMove.run(from: filled.path, to: database, clocks: SystemClocks())
