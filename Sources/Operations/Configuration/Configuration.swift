@@ -148,6 +148,14 @@ public struct Configuration: Sendable, Equatable {
   public internal(set) var listeners: [Listener] = []
   /// The reverse proxies whose word on their callers' addresses is taken.
   public internal(set) var trustedProxies: [IPAddressRange] = []
+  /// What apps may do by themselves.
+  public internal(set) var deviceAPI = DeviceAPI()
+  /// Which bindings of users count.
+  public internal(set) var users = Users()
+  /// The interests that apps cannot subscribe to by themselves.
+  public internal(set) var protectedInterests = [InterestPattern(prefix: "auth-")]
+  /// The Beams instances, in the file's order.
+  public internal(set) var beams: [BeamsInstance] = []
   /// How APNs is reached.
   public internal(set) var apns = APNs()
   /// How long things are kept.

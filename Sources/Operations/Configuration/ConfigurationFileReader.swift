@@ -32,6 +32,8 @@ struct ConfigurationFileReader {
         readApps(member.value, &draft)
       } else if name == Settings.listeners {
         readListeners(member.value, &draft)
+      } else if name == Settings.beams {
+        readBeams(member.value, &draft)
       } else if Settings.isSection(name) {
         guard let members = member.value.object else {
           draft.add(.error, from: source, name, SettingFault("must be an object, not \(member.value.kindName)"))

@@ -41,6 +41,7 @@ public struct ConfigurationLoader: Sendable {
       draft.apply(setting, .text(text), from: .flag(flag), folder: "")
     }
     checkVariables(&draft)
+    checkBeams(&draft)
     return ConfigurationReport(configuration: draft.configuration, findings: draft.findings)
   }
 
@@ -109,6 +110,18 @@ public struct ConfigurationLoader: Sendable {
       let place = "\(path):\(error.line)"
       draft.findings.append(
         ConfigurationFinding(.error, place: place, "is not JSON at column \(error.column): \(error.message)"))
+    }
+  }
+
+  /// Beams instances whose topics no app has: their devices could never be reached.
+  private func checkBeams(_ draft: inout ConfigurationDraft) {
+    guard !draft.configuration.apps.isEmpty else { return }
+    for (index, instance) in draft.configuration.beams.enumerated() {
+      for topic in instance.topics where draft.configuration.app(for: topic) == nil {
+        draft.add(
+          .error, from: draft.configuration.source(of: Settings.beams), "\(Settings.beams)[\(index)].topics",
+          SettingFault("names \(shown(topic)), which no app has", remedy: "add the app, or correct the topic"))
+      }
     }
   }
 

@@ -12,12 +12,12 @@ public struct EffectiveSettings: Sendable {
     public let source: String
   }
 
-  /// All settings of this version, in the table's order, then the apps and the listeners.
+  /// All settings, in the table's order, then the apps, the listeners and the Beams instances.
   public let rows: [Row]
 
   /// The settings of a configuration.
   public init(_ configuration: Configuration) {
-    var rows = Settings.all.filter { $0.laterDefault == nil }.map { setting in
+    var rows = Settings.all.map { setting in
       var writer = JSONWriter()
       setting.write(configuration, &writer)
       return Row(name: setting.name, json: writer.text, source: configuration.source(of: setting.name).description)
@@ -36,6 +36,12 @@ public struct EffectiveSettings: Sendable {
         rows.append(Row(name: "\(Settings.listeners)[\(index)].\(field)", json: json, source: source))
       }
     }
+    for (index, instance) in configuration.beams.enumerated() {
+      let source = configuration.source(of: Settings.beams).description
+      for (field, json) in instance.shownFields {
+        rows.append(Row(name: "\(Settings.beams)[\(index)].\(field)", json: json, source: source))
+      }
+    }
     self.rows = rows
   }
 
@@ -50,9 +56,9 @@ public struct EffectiveSettings: Sendable {
     }.joined(separator: "\n")
   }
 
-  /// The settings of this version with their defaults and meanings, as a Markdown table for README.
+  /// The settings with their defaults and meanings, as a Markdown table for README.
   public static var reference: String {
-    let rows = Settings.all.filter { $0.laterDefault == nil }.map { setting in
+    let rows = Settings.all.map { setting in
       var writer = JSONWriter()
       setting.write(Configuration(), &writer)
       return "| `\(setting.name)` | `\(writer.text)` | \(setting.help) |"

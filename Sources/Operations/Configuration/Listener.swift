@@ -3,6 +3,10 @@ extension Configuration {
   public enum Surface: String, Sendable, CaseIterable {
     /// For backends, with API keys.
     case backend
+    /// For apps, without a key: registration and the Beams SDKs' calls.
+    case device
+    /// For backends that speak Beams, with the secret key of an instance.
+    case beams
     /// Health, metrics, the description of the interface.
     case operations
   }

@@ -7,7 +7,7 @@ private enum ListenerField: String, CaseIterable {
 
 extension ConfigurationFileReader {
   /// Surfaces that later versions serve.
-  private static let laterSurfaces = ["device", "beams", "console", "channels", "graphql", "apns"]
+  private static let laterSurfaces = ["console", "channels", "graphql", "apns"]
 
   /// Reads the array of listeners.
   func readListeners(_ value: JSONValue, _ draft: inout ConfigurationDraft) {

@@ -42,8 +42,6 @@ struct Setting: Sendable {
   let variable: String?
   /// The option that also sets it.
   let flag: String?
-  /// The default of a setting that only later versions act on, as JSON; such a setting takes nothing else and is listed nowhere.
-  let laterDefault: String?
   /// Reads a value into the configuration.
   let apply: @Sendable (GivenValue, _ folder: String, inout Configuration) throws(SettingFault) -> Void
   /// Writes the value of the configuration as JSON.
@@ -59,46 +57,9 @@ struct Setting: Sendable {
     self.help = help
     self.variable = variable
     self.flag = flag
-    laterDefault = nil
     apply = { (value, folder, configuration) throws(SettingFault) in
       configuration[keyPath: path] = try form.read(value, folder)
     }
     write = { form.write($0[keyPath: path], &$1) }
-  }
-
-  private init(later name: String, default value: String, _ help: String) {
-    self.name = name
-    self.help = help
-    variable = nil
-    flag = nil
-    laterDefault = value
-    apply = { (given, _, _) throws(SettingFault) in
-      // The default of the contract's page changes nothing and may stand in a file that a later version reads too.
-      if case .json(let json) = given, let standard = try? JSONValue(parsing: Array(value.utf8)),
-        json.isSame(as: standard)
-      {
-        return
-      }
-      throw .notInThisVersion(remedy: "leave it out or write \(value)")
-    }
-    write = { _, _ in }
-  }
-
-  /// A setting that only later versions act on: its default is taken, every other value refused.
-  static func later(_ name: String, default value: String, _ help: String) -> Setting {
-    Setting(later: name, default: value, help)
-  }
-}
-
-extension JSONValue {
-  /// Whether both are the same but for where they stood.
-  fileprivate func isSame(as other: JSONValue) -> Bool {
-    switch (kind, other.kind) {
-    case (.array(let mine), .array(let others)):
-      mine.count == others.count && zip(mine, others).allSatisfy { $0.isSame(as: $1) }
-    case (.object(let mine), .object(let others)):
-      mine.count == others.count && zip(mine, others).allSatisfy { $0.name == $1.name && $0.value.isSame(as: $1.value) }
-    default: kind == other.kind
-    }
   }
 }

@@ -109,25 +109,84 @@ extension SettingForm where Value == ProxyLocation? {
     }, write: { $1.string($0?.description) })
 }
 
+extension SettingForm {
+  /// An array of texts.
+  ///
+  /// - Parameters:
+  ///   - kind: what its elements are, in the plural.
+  ///   - read: an element of its text; nil when it is none.
+  ///   - fault: the words for a text that is none.
+  static func array<Element: Sendable>(
+    of kind: String, _ write: @escaping @Sendable (Element) -> String,
+    _ read: @escaping @Sendable (String) -> Element?, fault: @escaping @Sendable (GivenValue) -> SettingFault
+  ) -> SettingForm where Value == [Element] {
+    SettingForm(
+      read: { (value, _) throws(SettingFault) in
+        guard case .json(let json) = value, let elements = json.array else {
+          throw SettingFault("must be an array of \(kind), not \(value.shown)")
+        }
+        var made: [Element] = []
+        for element in elements {
+          guard let one = element.string.flatMap(read) else { throw fault(.json(element)) }
+          made.append(one)
+        }
+        return made
+      },
+      write: { elements, writer in writer.array { for element in elements { $0.string(write(element)) } } })
+  }
+}
+
 extension SettingForm where Value == [IPAddressRange] {
   /// An array of addresses and ranges of addresses.
-  static let addressRanges = SettingForm(
+  static let addressRanges = array(of: "addresses", \.description, IPAddressRange.init) {
+    SettingFault(
+      "has \($0.shown), which is no address",
+      remedy: "write addresses or ranges, such as 10.0.0.1 or 10.0.0.0/8; names are not looked up")
+  }
+}
+
+extension SettingForm where Value == [InterestPattern] {
+  /// An array of names of interests, each with a `*` for its end if wanted.
+  static let interestPatterns = array(of: "names of interests", \.description, InterestPattern.init) {
+    SettingFault(
+      "has \($0.shown), which names no interest",
+      remedy: "write a name, or its beginning with * behind it, such as auth-*")
+  }
+}
+
+extension SettingForm {
+  /// An array of a few words.
+  static func choices<Element: RawRepresentable & CaseIterable & Sendable>() -> SettingForm
+  where Value == [Element], Element.RawValue == String {
+    let words = Element.allCases.map(\.rawValue)
+    return array(of: words.joined(separator: ", "), \.rawValue, Element.init) {
+      SettingFault(
+        "has \($0.shown); known are \(words.joined(separator: ", "))",
+        remedy: $0.string.flatMap { NearestName.nearest(to: $0, in: words) }.map { "the nearest is '\($0)'" } ?? "")
+    }
+  }
+}
+
+extension SettingForm where Value == Bool {
+  /// Yes or no.
+  static let bool = SettingForm(
     read: { (value, _) throws(SettingFault) in
-      guard case .json(let json) = value, let elements = json.array else {
-        throw SettingFault("must be an array of addresses, not \(value.shown)")
+      guard case .json(let json) = value, let flag = json.bool else {
+        throw SettingFault("must be true or false, not \(value.shown)")
       }
-      var ranges: [IPAddressRange] = []
-      for element in elements {
-        guard let range = element.string.flatMap(IPAddressRange.init) else {
-          throw SettingFault(
-            "has \(GivenValue.json(element).shown), which is no address",
-            remedy: "write addresses or ranges, such as 10.0.0.1 or 10.0.0.0/8; names are not looked up")
-        }
-        ranges.append(range)
-      }
-      return ranges
-    },
-    write: { ranges, writer in writer.array { for range in ranges { $0.string(range.description) } } })
+      return flag
+    }, write: { $1.bool($0) })
+}
+
+extension SettingForm where Value == String? {
+  /// A bundle id, or `null` for none.
+  static let optionalTopic = SettingForm(
+    read: { (value, _) throws(SettingFault) in
+      if value.isNull { return nil }
+      guard let text = value.string else { throw SettingFault("must be a bundle id or null, not \(value.shown)") }
+      if let fault = TopicText.fault(in: text) { throw SettingFault("is wrong: \(fault)") }
+      return text
+    }, write: { $1.string($0) })
 }
 
 /// Checks that a file can be read, without reading it.

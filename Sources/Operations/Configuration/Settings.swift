@@ -1,7 +1,7 @@
 /// The table of settings: the one list from which reading, checking, printing and help are made.
 ///
-/// Defaults are the first values of ``Configuration``'s properties. `apps` and `listeners` are arrays with tables of their
-/// own (`AppDraft.swift`, `ListenerDraft.swift`).
+/// Defaults are the first values of ``Configuration``'s properties. `apps`, `listeners` and `beams` are arrays with tables
+/// of their own (`AppDraft.swift`, `ListenerDraft.swift`, `BeamsDraft.swift`).
 enum Settings {
   static let all: [Setting] = [
     Setting(
@@ -39,12 +39,19 @@ enum Settings {
     Setting(
       "trusted_proxies", \.trustedProxies, .addressRanges,
       "addresses of reverse proxies whose X-Forwarded-For is believed, such as 10.0.0.0/8"),
-    .later("device_api.default_topic", default: "null", "topic of devices that name none"),
-    .later("device_api.environment", default: "\"production\"", "environment of devices that name none"),
-    .later("device_api.open_endpoints", default: "[]", "unauthenticated endpoints to open"),
-    .later("users.allow_unverified", default: "false", "whether pushes to a user reach unverified bindings"),
-    .later("interests.protected", default: "[\"auth-*\"]", "interests that apps cannot subscribe to by themselves"),
-    .later("beams", default: "[]", "Beams instances"),
+    Setting(
+      "device_api.default_topic", \.deviceAPI.defaultTopic, .optionalTopic,
+      "topic of devices that name none; null = that of the only app"),
+    Setting("device_api.environment", \.deviceAPI.environment, .choice, "environment of devices that do not say"),
+    Setting(
+      "device_api.open_endpoints", \.deviceAPI.openEndpoints, .choices(),
+      "endpoints that everybody may use who reaches the surface `device`: `tokens`, `delete_token`, `notify`"),
+    Setting(
+      "users.allow_unverified", \.users.allowUnverified, .bool,
+      "whether pushes to a user reach devices that were bound without proof"),
+    Setting(
+      "interests.protected", \.protectedInterests, .interestPatterns,
+      "interests that apps cannot subscribe to by themselves; [] = all are open"),
   ]
 
   /// The array of apps.
@@ -52,6 +59,9 @@ enum Settings {
 
   /// The array of listeners.
   static let listeners = "listeners"
+
+  /// The array of Beams instances.
+  static let beams = "beams"
 
   /// Environment variables beside those of the table.
   static let fileVariable = "PUSHRELAY_CONFIG"
@@ -66,7 +76,7 @@ enum Settings {
   /// The names that may stand in the object of that name (empty: at the top), one level only.
   static func names(in section: String) -> [String] {
     let prefix = section.isEmpty ? "" : section + "."
-    var names: [String] = section.isEmpty ? [apps, listeners] : []
+    var names: [String] = section.isEmpty ? [apps, listeners, beams] : []
     for setting in all where setting.name.hasPrefix(prefix) {
       let name = String(setting.name.dropFirst(prefix.count).prefix { $0 != "." })
       if !names.contains(name) { names.append(name) }

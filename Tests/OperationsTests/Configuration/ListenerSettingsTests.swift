@@ -39,7 +39,7 @@ import Testing
       (#"{ "listeners": [{ "serve": ["backend"] }] }"#, "listeners[0].address is missing"),
       (#"{ "listeners": [{ "address": "127.0.0.1:1" }] }"#, "listeners[0].serve is missing"),
       (#"{ "listeners": [{ "address": "127.0.0.1", "serve": ["backend"] }] }"#, "127.0.0.1:8080"),
-      (#"{ "listeners": [{ "address": "127.0.0.1:1", "serve": [] }] }"#, "array of backend, operations"),
+      (#"{ "listeners": [{ "address": "127.0.0.1:1", "serve": [] }] }"#, "array of backend, device, beams, operations"),
       (#"{ "listeners": [{ "address": "127.0.0.1:1", "serve": ["backnd"] }] }"#, "nearest is 'backend'"),
       (#"{ "listeners": [{ "address": "127.0.0.1:1", "serve": ["console"] }] }"#, "not in this version"),
       (#"{ "listeners": [{ "adress": "127.0.0.1:1", "serve": ["backend"] }] }"#, "nearest known name is 'address'"),
