@@ -21,7 +21,7 @@ public struct StoreBehavior: Sendable, CustomStringConvertible {
   /// All behaviors that need no worker, in the order of a notification's life.
   public static let all: [StoreBehavior] =
     registry + listing + intake + idempotency + leases + flushes + walks + pauses + cancellation + reading + overview
-    + keys + care
+    + keys + selfService + care
 }
 
 /// An empty store, the clocks it tells time by, and a way to open the same data again.

@@ -33,7 +33,8 @@ enum Database {
         END LOOP;
       END $$;
       TRUNCATE app, credential, provider_token, device, interest, subscription, notification, notification_state,
-        notification_total, idempotency, task, reason, receipt_chunk, receipt, api_key RESTART IDENTITY;
+        notification_total, idempotency, task, reason, receipt_chunk, receipt, api_key, app_user,
+        subscription_pending, beams_device, beams_publish, receipt_mark RESTART IDENTITY;
       ALTER SEQUENCE device_seq RESTART; ALTER SEQUENCE notification_seq RESTART;
       """, at: uri)
   }

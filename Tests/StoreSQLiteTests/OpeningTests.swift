@@ -116,6 +116,31 @@ import Testing
     }
   }
 
+  @Test("A file of the fourth schema keeps its subscriptions and takes interests that wait")
+  func pendingInterests() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let connection = try Connection.openWriter(path, .init())
+      #expect(try Migrations.apply(Array(Migrations.all.prefix(4)), to: connection).to == 4)
+      try connection.execute("INSERT INTO app(app_id,topic,created_at) VALUES(1,'com.example.old',0)")
+      try connection.execute("INSERT INTO credential(credential_id,app_id,environment,signer_seen_at) VALUES(1,1,0,0)")
+      try connection.execute("INSERT INTO device(device_id,credential_id,token,registered_at) VALUES(7,1,'ab',5)")
+      try connection.execute("INSERT INTO interest(interest_id,app_id,name) VALUES(3,1,'auth-x')")
+      try connection.execute("INSERT INTO subscription(interest_id,device_id) VALUES(3,7)")
+
+      let store = try await SQLiteStore.open(path)
+      let id = BeamsDeviceID(instance: "i", id: "apns-1")
+      let device = try await store.register(
+        id,
+        device: DeviceRegistration(
+          topic: "com.example.old", environment: .production, token: DeviceToken(stored: "ab")), metadata: nil)
+      #expect(device.interests == ["auth-x"])
+      #expect(try await store.change(.add(AskedInterests(open: [], protected: ["auth-y"])), of: id) == .done)
+      #expect(try await store.subscriberCount(of: "auth-y", topics: nil) == 0)
+      await store.close()
+    }
+  }
+
   @Test("A migration that fails leaves the file as it was")
   func failedMigration() throws {
     let directory = try TemporaryDirectory()

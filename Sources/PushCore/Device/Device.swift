@@ -8,6 +8,16 @@ public enum Change<Value: Sendable & Equatable>: Sendable, Equatable {
   case set(Value)
 }
 
+/// What a registration means for the same token in the app's other environment.
+public enum OtherEnvironment: Sendable, Equatable {
+  /// Nothing: both are devices of their own.
+  case isApart
+  /// The device there is this one, and moves here with its user and interests.
+  case movesHere
+  /// The device there, when there is none here, is this one and stays where it is.
+  case staysThere
+}
+
 /// One call that registers or refreshes a device.
 public struct DeviceRegistration: Sendable, Equatable {
   /// The topic with its suffix.
@@ -24,12 +34,16 @@ public struct DeviceRegistration: Sendable, Equatable {
   public var language: Change<String?>
   /// The interests, granted; replaces the present ones.
   public var interests: Change<[String]>
+  /// What it means for the other environment.
+  public var otherEnvironment: OtherEnvironment
 
   /// A registration by its parts.
   public init(
     topic: String, environment: Environment, token: DeviceToken, user: Change<String?> = .unchanged,
-    userIsVerified: Bool = false, language: Change<String?> = .unchanged, interests: Change<[String]> = .unchanged
+    userIsVerified: Bool = false, language: Change<String?> = .unchanged, interests: Change<[String]> = .unchanged,
+    otherEnvironment: OtherEnvironment = .isApart
   ) {
+    self.otherEnvironment = otherEnvironment
     self.topic = topic
     self.environment = environment
     self.token = token

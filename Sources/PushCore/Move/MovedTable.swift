@@ -86,8 +86,11 @@ public struct MovedTable: Sendable {
       device_id, credential_id, token:text, user_id:text, user_verified:flag, language:text, registered_at:time, retired_at:time,
       retired_reason
       """),
-    MovedTable("interest", key: 1, "interest_id, app_id, name:text, approx_size"),
+    MovedTable("interest", key: 1, "interest_id, app_id, name:text, approx_size, owner_user:text"),
     MovedTable("subscription", key: 2, "interest_id, device_id"),
+    MovedTable("subscription_pending", key: 2, "device_id, interest_id"),
+    MovedTable("app_user", key: 1, "user_id:text, name:text, created_at:time, updated_at:time"),
+    MovedTable("beams_device", key: 2, "device_id, instance_id:text, beams_id:text, metadata:bytes"),
     MovedTable("reason", from: "(SELECT * FROM reason WHERE reason_id>=1000)", key: 1, "reason_id, text:text"),
     MovedTable("idempotency", key: 2, "scope, key:text, request_hash:bytes, notification_id, expires_at:time"),
     MovedTable(
@@ -110,6 +113,8 @@ public struct MovedTable: Sendable {
       """
       notification_id, device_id, attempt, tries, outcome, status, reason, at:time, latency_ms, apns_unique_id:text
       """),
+    MovedTable("beams_publish", key: 2, "notification_id, publish_id:text, instance_id:text"),
+    MovedTable("receipt_mark", key: 2, "notification_id, device_id, delivered_at:time, opened_at:time"),
     MovedTable(
       "task", key: 1,
       """

@@ -75,10 +75,11 @@ public protocol OverviewStore: Sendable {
   /// their number.
   func subscriberCount(of interest: String, topics: [String]?) async throws(StoreError) -> Int
   /// Removes every registered device of a user, in these apps (nil = all), with its subscriptions; returns how many.
+  /// What else is kept of the user goes too, once no device is left.
   func removeUser(_ user: String, topics: [String]?) async throws(StoreError) -> Int
   /// The work that is due and waits, a row for each lane.
   func backlog() async throws(StoreError) -> [LaneBacklog]
 }
 
 /// A store with everything that a whole relay needs.
-public typealias FullStore = Store & APIKeyStore & OverviewStore
+public typealias FullStore = Store & APIKeyStore & OverviewStore & SelfServiceStore

@@ -24,6 +24,10 @@ public struct Receipt: Sendable, Equatable {
   public var latencyMilliseconds: Int?
   /// `apns-unique-id`, given in the sandbox only.
   public var apnsUniqueID: String?
+  /// When the app reported that the push woke it; nil = it has not.
+  public var deliveredAt: UnixMilliseconds?
+  /// When the app reported that a person opened the push; nil = it has not.
+  public var openedAt: UnixMilliseconds?
 
   /// A receipt by its values.
   public init(

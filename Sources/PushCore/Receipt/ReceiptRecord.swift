@@ -27,6 +27,10 @@ public struct ReceiptRecord: Sendable, Equatable {
   public var attempts: Int?
   /// From the request's first byte to its answer; nil in packed receipts.
   public var latencyMilliseconds: Int?
+  /// When the app reported that the push woke it; shown in JSON where it did.
+  public var deliveredAt: UnixMilliseconds?
+  /// When the app reported that a person opened the push; shown in JSON where it did.
+  public var openedAt: UnixMilliseconds?
 
   /// A record by its values.
   public init(
@@ -59,6 +63,8 @@ public struct ReceiptRecord: Sendable, Equatable {
       notificationID: notificationID, apnsID: apnsID, topic: topic, environment: receipt.environment,
       token: receipt.token, outcome: receipt.outcome, status: receipt.status == 0 ? nil : receipt.status,
       reason: reason, at: receipt.at, attempts: receipt.attempts, latencyMilliseconds: receipt.latencyMilliseconds)
+    deliveredAt = receipt.deliveredAt
+    openedAt = receipt.openedAt
   }
 
   /// The token as it is shown.
@@ -77,6 +83,8 @@ public struct ReceiptRecord: Sendable, Equatable {
     writer.member("timestamp", at.map(RFC3339.format))
     writer.member("attempts", attempts)
     writer.member("latency_ms", latencyMilliseconds)
+    if let deliveredAt { writer.member("delivered_at", RFC3339.format(deliveredAt)) }
+    if let openedAt { writer.member("opened_at", RFC3339.format(openedAt)) }
   }
 
   /// The header row of CSV: the names of the JSON members.

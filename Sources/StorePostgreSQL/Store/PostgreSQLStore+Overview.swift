@@ -55,8 +55,10 @@ extension PostgreSQLStore: OverviewStore {
         try transaction.removeDevices(of: user, try transaction.apps(of: topics), limit: step)
       }
       removed += count
-      if count < step { return removed }
+      if count < step { break }
     }
+    try await write { (transaction) throws(StoreError) in try transaction.forget(user) }
+    return removed
   }
 
   /// The oldest due task of each lane.
@@ -120,6 +122,16 @@ extension Transaction {
       }
     }
     return page
+  }
+
+  /// Forgets what is kept of a user beside their devices, once none is left.
+  fileprivate func forget(_ user: String) throws(StoreError) {
+    try run("DELETE FROM app_user WHERE user_id=$1 AND NOT EXISTS(SELECT 1 FROM device d WHERE d.user_id=$1)", user)
+    try run(
+      """
+      UPDATE interest SET owner_user=NULL
+      WHERE owner_user=$1 AND NOT EXISTS(SELECT 1 FROM device d WHERE d.user_id=$1)
+      """, user)
   }
 
   fileprivate func removeDevices(of user: String, _ apps: [AppID], limit: Int) throws(StoreError) -> Int {

@@ -7,13 +7,21 @@ extension PostgreSQLStore {
 
   /// Stores a notification with its tasks; shares the commit with the calls that wait beside it.
   public func publish(_ publication: Publication) async throws(StoreError) -> PublishResult {
-    let headers = publication.headers.encoded
     // The id of the last run: when its commit was not answered, this tells whether it is stored.
     let tried = Lock<NotificationID?>(nil)
     return try await write(isUrgent: publication.lane == .urgent) { (transaction) throws(StoreError) in
-      var publishing = Publishing(transaction, publication, headers: headers)
-      return try publishing.run(tried)
+      try transaction.publish(publication, tried)
     }
+  }
+}
+
+extension Transaction {
+  /// Stores a notification with its tasks.
+  ///
+  /// - Parameter tried: the id of the last run of the same call.
+  func publish(_ publication: Publication, _ tried: Lock<NotificationID?>) throws(StoreError) -> PublishResult {
+    var publishing = Publishing(self, publication, headers: publication.headers.encoded)
+    return try publishing.run(tried)
   }
 }
 

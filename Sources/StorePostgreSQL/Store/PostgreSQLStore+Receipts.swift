@@ -21,7 +21,7 @@ extension PostgreSQLStore {
         page.receipts[index].outcome = kind.outcomeOfPending
       }
       if let outcome { page.receipts.removeAll { $0.outcome != outcome } }
-      return ReceiptPage(receipts: try transaction.name(page.receipts), next: page.next)
+      return ReceiptPage(receipts: try transaction.marked(transaction.name(page.receipts), of: id), next: page.next)
     }
   }
 }
@@ -201,6 +201,25 @@ extension Transaction {
       receipts[index].storedReason = try first(
         "SELECT text FROM reason WHERE reason_id=$1", receipts[index].reason
       ) { $0.text(0) }
+    }
+    return receipts
+  }
+
+  /// Fills in what apps reported.
+  fileprivate func marked(_ receipts: [Receipt], of id: NotificationID) throws(StoreError) -> [Receipt] {
+    guard let first = receipts.first, let last = receipts.last else { return receipts }
+    var receipts = receipts
+    var next = 0
+    try rows(
+      """
+      SELECT device_id, delivered_at, opened_at FROM receipt_mark
+      WHERE notification_id=$1 AND device_id>=$2 AND device_id<=$3 ORDER BY device_id
+      """, id, first.deviceID, last.deviceID
+    ) { (row) throws(StoreError) in
+      while receipts[next].deviceID.rawValue < row.integer(0) { next += 1 }
+      guard receipts[next].deviceID.rawValue == row.integer(0) else { return }
+      receipts[next].deliveredAt = row.optional(1, Row.time)
+      receipts[next].openedAt = row.optional(2, Row.time)
     }
     return receipts
   }

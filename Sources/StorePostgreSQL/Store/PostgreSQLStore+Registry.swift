@@ -41,6 +41,9 @@ extension PostgreSQLStore {
       let devices = try transaction.registeredDevices(topic: topic, environment: environment, token: token)
       guard let app = try transaction.appID(of: topic), !devices.isEmpty else { return false }
       for device in devices {
+        if let interest = try transaction.interestID(of: app, interest) {
+          try transaction.forgetPending(of: device.id, interest)
+        }
         if subscribed {
           let made = try transaction.makeInterests(of: app, [interest]).values
           try transaction.subscribe(made.map { (device: device.id, interest: $0.id) })
@@ -107,6 +110,8 @@ extension Transaction {
   ) throws(StoreError) {
     let interests = try interests(of: [device.id])
     try unsubscribe(interests)
+    try forgetPending(of: device.id)
+    try run("DELETE FROM beams_device WHERE device_id=$1", device.id)
     try run("DELETE FROM device WHERE device_id=$1", device.id)
     if !device.isRetired { countDevices(of: device.credential, by: -1) }
   }

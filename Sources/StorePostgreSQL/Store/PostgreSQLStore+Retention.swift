@@ -20,7 +20,8 @@ extension PostgreSQLStore {
       let erased = try transaction.erasePayloads(before: transaction.after(.zero - payloadsAfter), limit: Self.step)
       let isMoreToDelete = try transaction.deleteNotifications(before: receiptsBefore, limit: Self.step)
       let forgotten = try transaction.forgetKeys(limit: 2 * Self.step)
-      return erased == Self.step || isMoreToDelete || forgotten == 2 * Self.step
+      let isMoreOfBeams = try transaction.forgetBeams(before: receiptsBefore, limit: 2 * Self.step)
+      return erased == Self.step || isMoreToDelete || forgotten == 2 * Self.step || isMoreOfBeams
     }
   }
 
@@ -86,6 +87,25 @@ extension Transaction {
     try run("DELETE FROM notification_state WHERE notification_id=ANY($1)", ids)
     try run("DELETE FROM notification WHERE notification_id=ANY($1)", ids)
     return ids.count == limit
+  }
+
+  /// Deletes what is kept of publishes beside their notifications, which are gone by then; true while more is left.
+  fileprivate func forgetBeams(before time: UnixMilliseconds, limit: Int) throws(StoreError) -> Bool {
+    var isMore = false
+    for sql in [
+      """
+      DELETE FROM beams_publish WHERE ctid=ANY(ARRAY(SELECT b.ctid FROM beams_publish b WHERE b.notification_id<$1
+        AND NOT EXISTS(SELECT 1 FROM notification_state s WHERE s.notification_id=b.notification_id) LIMIT $2))
+      """ as StaticString,
+      """
+      DELETE FROM receipt_mark WHERE ctid=ANY(ARRAY(SELECT m.ctid FROM receipt_mark m WHERE m.notification_id<$1
+        AND NOT EXISTS(SELECT 1 FROM notification_state s WHERE s.notification_id=m.notification_id) LIMIT $2))
+      """,
+    ] {
+      let count = try run(sql, NotificationID.first(at: time), limit)
+      isMore = isMore || count == limit
+    }
+    return isMore
   }
 
   /// Deletes idempotency keys whose 24 hours are over; returns how many.

@@ -31,6 +31,8 @@ struct RegistrationBatch {
     var device: StoredDevice
     /// The interests it has afterwards; nil = those it has.
     var interests: [String]?
+    /// Whether another user takes over from a former one.
+    var hasNewUser: Bool
   }
 
   private let transaction: Transaction
@@ -42,7 +44,8 @@ struct RegistrationBatch {
   mutating func register(_ registrations: [DeviceRegistration]) throws(StoreError) -> [RegistrationResult] {
     var places: [(app: AppID, place: Place)] = []
     for registration in registrations {
-      let (app, credential) = try credential(of: registration)
+      let (app, own) = try credential(of: registration)
+      let credential = try settle(registration, app, own)
       places.append((app, Place(credential: credential, token: registration.token)))
     }
     var results: [Int: RegistrationResult] = [:]
@@ -85,14 +88,45 @@ struct RegistrationBatch {
         // The phone changed hands: what the former user subscribed to is not the new user's.
         interests = []
       }
-      changes.append(Change(index: index, app: app, device: device, interests: interests))
+      changes.append(Change(index: index, app: app, device: device, interests: interests, hasNewUser: hasNewUser))
       results[index] = device.isRegistered ? .refreshed(device.id) : .added(device.id)
     }
     try refresh(changes.map(\.device))
+    for change in changes where change.hasNewUser { try transaction.forgetPending(of: change.device.id) }
     try setInterests(changes)
   }
 
   // MARK: Devices
+
+  /// Where the device is registered: in its environment, unless the same token in the other one says otherwise.
+  private func settle(
+    _ registration: DeviceRegistration, _ app: AppID, _ own: CredentialID
+  ) throws(StoreError) -> CredentialID {
+    guard registration.otherEnvironment != .isApart else { return own }
+    let there = try transaction.first(
+      """
+      SELECT d.device_id, d.credential_id, d.retired_at IS NOT NULL
+      FROM credential c JOIN device d ON d.credential_id=c.credential_id AND d.token=$2
+      WHERE c.app_id=$1 AND c.credential_id<>$3 AND d.registered_at>'epoch' FOR NO KEY UPDATE OF d
+      """, app, registration.token, own
+    ) { (id: DeviceID($0.integer(0)), credential: CredentialID($0.integer(1)), isRetired: $0.bool(2)) }
+    guard let there else { return own }
+    let isHere = try lockedDevices([Place(credential: own, token: registration.token)]).values.contains(
+      where: \.isRegistered)
+    if registration.otherEnvironment == .staysThere { return isHere ? own : there.credential }
+    guard !isHere else {
+      try transaction.remove(there)
+      return own
+    }
+    // A row that a push only named makes room.
+    try transaction.run("DELETE FROM device WHERE credential_id=$1 AND token=$2", own, registration.token)
+    try transaction.run("UPDATE device SET credential_id=$2 WHERE device_id=$1", there.id, own)
+    if !there.isRetired {
+      transaction.countDevices(of: there.credential, by: -1)
+      transaction.countDevices(of: own, by: 1)
+    }
+    return own
+  }
 
   /// The devices of these places, made where there are none, and locked: no other registration changes them before the commit.
   private func storedDevices(_ places: [Place]) throws(StoreError) -> [Place: StoredDevice] {
@@ -173,6 +207,11 @@ struct RegistrationBatch {
       })
     try transaction.unsubscribe(present.subtracting(wanted).map { ($0.device, $0.interest) })
     try transaction.subscribe(wanted.subtracting(present).map { ($0.device, $0.interest) })
+    try transaction.run(
+      """
+      DELETE FROM subscription_pending p USING unnest($1,$2) u(device,interest)
+      WHERE p.device_id=u.device AND p.interest_id=u.interest AND p.device_id=ANY($1)
+      """, wanted.map(\.device), wanted.map(\.interest))
   }
 
   private struct Subscription: Hashable {

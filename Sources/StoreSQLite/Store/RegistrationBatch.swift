@@ -33,7 +33,8 @@ struct RegistrationBatch {
 
   /// Registers or refreshes one device.
   mutating func register(_ registration: DeviceRegistration) throws(StoreError) -> RegistrationResult {
-    let (app, credential) = try credential(of: registration)
+    let (app, own) = try credential(of: registration)
+    let credential = try settle(registration, app, own)
     guard var device = try storedDevice(credential, registration.token) else {
       let id = try add(registration, credential)
       if case .set(let names) = registration.interests {
@@ -49,6 +50,7 @@ struct RegistrationBatch {
       // The phone changed hands: what the former user subscribed to is not the new user's.
       try setInterests(of: device.id, to: [])
     }
+    if hasNewUser { try transaction.forgetPending(of: device.id) }
     return device.isRegistered ? .refreshed(device.id) : .added(device.id)
   }
 
@@ -89,6 +91,35 @@ struct RegistrationBatch {
   }
 
   // MARK: Device
+
+  /// Where the device is registered: in its environment, unless the same token in the other one says otherwise.
+  private mutating func settle(
+    _ registration: DeviceRegistration, _ app: AppID, _ own: CredentialID
+  ) throws(StoreError) -> CredentialID {
+    guard registration.otherEnvironment != .isApart else { return own }
+    let there = try transaction.first(
+      """
+      SELECT d.device_id, d.credential_id, d.retired_at IS NOT NULL
+      FROM credential c JOIN device d ON d.credential_id=c.credential_id AND d.token=?2
+      WHERE c.app_id=?1 AND c.credential_id<>?3 AND d.registered_at>0
+      """, app, registration.token, own
+    ) { (id: DeviceID($0.integer(0)), credential: CredentialID($0.integer(1)), isRetired: $0.bool(2)) }
+    guard let there else { return own }
+    let isHere = try storedDevice(own, registration.token)?.isRegistered ?? false
+    if registration.otherEnvironment == .staysThere { return isHere ? own : there.credential }
+    guard !isHere else {
+      try transaction.remove(there)
+      return own
+    }
+    // A row that a push only named makes room.
+    try transaction.run("DELETE FROM device WHERE credential_id=?1 AND token=?2", own, registration.token)
+    try transaction.run("UPDATE device SET credential_id=?2 WHERE device_id=?1", there.id, own)
+    if !there.isRetired {
+      newDevices[there.credential, default: 0] -= 1
+      newDevices[own, default: 0] += 1
+    }
+    return own
+  }
 
   private func storedDevice(_ credential: CredentialID, _ token: DeviceToken) throws(StoreError) -> StoredDevice? {
     try transaction.first(
@@ -153,6 +184,7 @@ struct RegistrationBatch {
 
   private mutating func subscribe(_ device: DeviceID, to interest: InterestID) throws(StoreError) {
     if try transaction.subscribe(device, to: interest) { newSubscribers[interest, default: 0] += 1 }
+    try transaction.forgetPending(of: device, interest)
   }
 }
 

@@ -47,8 +47,10 @@ extension SQLiteStore: OverviewStore {
         try transaction.removeDevices(of: user, try transaction.apps(of: topics), limit: step)
       }
       removed += count
-      if count < step { return removed }
+      if count < step { break }
     }
+    try await write { (transaction) throws(StoreError) in try transaction.forget(user) }
+    return removed
   }
 
   /// The oldest due task of each lane.
@@ -127,6 +129,14 @@ extension Transaction {
         AND a.app_id IN (SELECT value FROM json_each(?3))
       ORDER BY d.retired_at, d.device_id LIMIT ?4
       """, after.at, after.device, JSONList(apps.lazy.map(\.rawValue)), limit, read: device)
+  }
+
+  /// Forgets what is kept of a user beside their devices, once none is left.
+  fileprivate func forget(_ user: String) throws(StoreError) {
+    try run("DELETE FROM app_user WHERE user_id=?1 AND NOT EXISTS(SELECT 1 FROM device WHERE user_id=?1)", user)
+    try run(
+      "UPDATE interest SET owner_user=NULL WHERE owner_user=?1 AND NOT EXISTS(SELECT 1 FROM device WHERE user_id=?1)",
+      user)
   }
 
   fileprivate func removeDevices(of user: String, _ apps: [AppID], limit: Int) throws(StoreError) -> Int {

@@ -45,7 +45,8 @@ private struct ResolvedAudience {
 }
 
 extension Transaction {
-  fileprivate func publish(_ publication: Publication, headers: [UInt8]) throws(StoreError) -> PublishResult {
+  /// Stores a notification with its tasks.
+  func publish(_ publication: Publication, headers: [UInt8]) throws(StoreError) -> PublishResult {
     var app = try publishingApp(publication.topic)
     if let key = publication.idempotencyKey, let earlier = try earlierResult(of: key) { return earlier }
 

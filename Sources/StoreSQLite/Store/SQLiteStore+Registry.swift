@@ -46,6 +46,9 @@ extension SQLiteStore {
       let devices = try transaction.registeredDevices(topic: topic, environment: environment, token: token)
       guard let app = try transaction.appID(of: topic), !devices.isEmpty else { return false }
       for device in devices {
+        if let interest = try transaction.interestID(of: app, interest) {
+          try transaction.forgetPending(of: device.id, interest)
+        }
         if subscribed {
           let interest = try transaction.makeInterestID(of: app, interest)
           if try transaction.subscribe(device.id, to: interest) {
@@ -120,6 +123,8 @@ extension Transaction {
     for interest in try interestIDs(of: device.id) where try unsubscribe(device.id, from: interest) {
       try countSubscribers(of: interest, by: -1)
     }
+    try forgetPending(of: device.id)
+    try run("DELETE FROM beams_device WHERE device_id=?1", device.id)
     try run("DELETE FROM device WHERE device_id=?1", device.id)
     if !device.isRetired { try countDevices(of: device.credential, by: -1) }
   }

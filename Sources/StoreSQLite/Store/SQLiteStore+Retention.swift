@@ -45,6 +45,8 @@ extension Transaction {
     for id in ids {
       left -= try deleteReceipts(of: id, limit: left)
       guard left > 0 else { return true }
+      try run("DELETE FROM receipt_mark WHERE notification_id=?1", id)
+      try run("DELETE FROM beams_publish WHERE notification_id=?1", id)
       try run("DELETE FROM notification_state WHERE notification_id=?1", id)
       try run("DELETE FROM notification WHERE notification_id=?1", id)
     }
