@@ -57,7 +57,7 @@ let package = Package(
     library("StoreSQLite", ["CSQLite", "CLinux", "PushCore", "JSON", "Operations"]),
     library("StorePostgreSQL", ["CPostgreSQL", "CLinux", "PushCore", "Operations"]),
     library("Delivery", ["PushCore", "Operations"]),
-    library("HTTPAPI", ["CMicroHTTPD", "CLinux", "EventLoop", "PushCore", "JSON", "Operations"]),
+    library("HTTPAPI", ["CMicroHTTPD", "CLinux", "OpenSSL", "EventLoop", "PushCore", "JSON", "Operations"]),
     library("APNsSimulator", ["HTTP2", "OpenSSL", "EventLoop", "JSON", "Operations"]),
 
     // Roots.

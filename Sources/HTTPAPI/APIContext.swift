@@ -23,6 +23,10 @@ public struct APIContext: Sendable {
   public var bind: @Sendable (String) async throws -> Void
   /// The program's version.
   public var version: String
+  /// What the settings say of apps and of Beams.
+  public var policy: SurfacePolicy
+  /// The limits of the surfaces that everybody reaches.
+  let limits = SurfaceLimits()
 
   /// A context by its parts.
   public init(
@@ -30,8 +34,9 @@ public struct APIContext: Sendable {
     sha256: @escaping @Sendable ([UInt8]) -> [UInt8],
     reasonText: @escaping @Sendable (ReasonID, String?) -> String?,
     apnsID: @escaping @Sendable (NotificationID, DeviceID) throws -> String,
-    bind: @escaping @Sendable (String) async throws -> Void, version: String
+    bind: @escaping @Sendable (String) async throws -> Void, version: String, policy: SurfacePolicy
   ) {
+    self.policy = policy
     self.store = store
     self.apps = apps
     self.clocks = clocks

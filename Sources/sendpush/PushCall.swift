@@ -40,7 +40,8 @@ struct PushCall {
     _ faults: inout CallFaults
   ) -> Publication? {
     let defaults = NotificationDefaults(
-      topic: app?.topic, environment: app.map { Environment($0.environment) } ?? .production)
+      topic: app?.topic, environment: app.map { Environment($0.environment) } ?? .production,
+      reachesUnverifiedUsers: context.configuration.users.allowUnverified)
     do throws(NotificationFaults) {
       let (publication, warnings) = try request.publication(now: context.clocks.wallTime(), defaults: defaults)
       for warning in warnings { context.console.diagnose("warning: \(warning.named(by: invocation))") }

@@ -22,11 +22,15 @@ final class LocalAPI: Sendable {
   /// Serves every surface.
   init(
     limits: HTTPServer.Limits = HTTPServer.Limits(), trustedProxies: [IPAddressRange] = [],
-    log: LogRecorder = LogRecorder()
+    settings: String = "{}",
+    clocks: any Clocks = SystemClocks(), log: LogRecorder = LogRecorder()
   )
     async throws
   {
     directory = try TemporaryDirectory()
+    let path = try directory.write(settings, to: "pushrelay.json")
+    let configuration = try ConfigurationLoader(flags: ["config": path], environment: ProcessEnvironment([:])).load()
+      .get()
     let store = try await SQLiteStore.open(directory.path(of: "relay.db"))
     self.store = store
     _ = try await store.bind([
@@ -35,15 +39,19 @@ final class LocalAPI: Sendable {
     let app = Configuration.App(
       topic: Self.topic, environment: .production, teamID: "TEAM123456", keyID: "KEY1234567", key: nil)
     context = APIContext(
-      store: store, apps: AppDirectory([app]), clocks: SystemClocks(), logger: log.logger(), metrics: Metrics(),
+      store: store, apps: AppDirectory([app]), clocks: clocks, logger: log.logger(), metrics: Metrics(),
       sha256: Self.digest, reasonText: { $1 ?? "Reason\($0.rawValue)" }, apnsID: { "\($0)-\($1.rawValue)" },
       bind: { topic in
         _ = try await store.bind([
           AppBinding(topic: topic, environment: .production, teamID: "TEAM123456", keyID: "KEY1234567")
         ])
-      }, version: "1.0")
+      }, version: "1.0", policy: SurfacePolicy(configuration))
     server = try HTTPServer(
-      [.init(address: HostPort(host: "127.0.0.1", port: 0), certificate: nil, surfaces: [.backend, .operations])],
+      [
+        .init(
+          address: HostPort(host: "127.0.0.1", port: 0), certificate: nil, surfaces: Set(Configuration.Surface.allCases)
+        )
+      ],
       trustedProxies: trustedProxies, limits: limits, grace: .seconds(5), context: context)
     port = server.addresses[0].split(separator: ":").last.flatMap { UInt16($0) } ?? 0
     let server = server
@@ -94,9 +102,12 @@ final class LocalAPI: Sendable {
 /// Runs `body` with an interface of its own.
 func withAPI<Result>(
   limits: HTTPServer.Limits = HTTPServer.Limits(), trustedProxies: [IPAddressRange] = [],
-  log: LogRecorder = LogRecorder(), _ body: (LocalAPI) async throws -> Result
+  settings: String = "{}",
+  clocks: any Clocks = SystemClocks(), log: LogRecorder = LogRecorder(),
+  _ body: (LocalAPI) async throws -> Result
 ) async throws -> Result {
-  let api = try await LocalAPI(limits: limits, trustedProxies: trustedProxies, log: log)
+  let api = try await LocalAPI(
+    limits: limits, trustedProxies: trustedProxies, settings: settings, clocks: clocks, log: log)
   do {
     let result = try await body(api)
     await api.close()

@@ -17,7 +17,15 @@ extension CommandContext {
       store: store, apps: apps, clocks: clocks, logger: logger, metrics: metrics, sha256: Digests.sha256,
       reasonText: { ReasonTable.text(of: $0, stored: $1) },
       apnsID: { try APNsID.make(notification: $0, device: $1) },
-      bind: { try await directory.bind(store, topics: [$0]) }, version: version)
+      bind: { try await directory.bind(store, topics: [$0]) }, version: version,
+      policy: SurfacePolicy(configuration))
+    if configuration.protectedInterests.isEmpty,
+      configuration.listeners.contains(where: { $0.surfaces.contains(.device) })
+    {
+      logger.warning(
+        "no interest is protected: every app can subscribe to every interest; name those of users in interests.protected"
+      )
+    }
     let listeners = try configuration.listeners.map { listener in
       HTTPServer.Listener(
         address: listener.address, certificate: try listener.tls.map(Self.certificate), surfaces: listener.surfaces)

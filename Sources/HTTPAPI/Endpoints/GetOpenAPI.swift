@@ -4,6 +4,8 @@ enum GetOpenAPI {
     .get, "/openapi.json", .operations, .open, "This description: an OpenAPI 3.1 document.",
     answers: [RouteAnswer(200, "The document.", .document)]
   ) { call in
-    Answer(status: 200, type: "application/json", OpenAPIDocument(Routes.all, version: call.context.version).bytes)
+    let routes = Routes.served(call.context.policy)
+    return Answer(
+      status: 200, type: "application/json", OpenAPIDocument(routes, version: call.context.version).bytes)
   }
 }

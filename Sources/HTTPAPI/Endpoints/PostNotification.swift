@@ -21,7 +21,10 @@ enum PostNotification {
     // What the key may not do is said before what is wrong with the rest.
     if let topic = request.topic { try call.require(topic: topic) }
     var publication = try request.publication(
-      now: now, defaults: NotificationDefaults(environment: environment ?? .production)
+      now: now,
+      defaults: NotificationDefaults(
+        environment: environment ?? .production,
+        reachesUnverifiedUsers: call.context.policy.reachesUnverifiedUsers)
     ).publication
     publication.idempotencyKey = try idempotencyKey(call)
     let (store, metrics, clocks) = (call.context.store, call.context.metrics, call.context.clocks)

@@ -43,7 +43,7 @@ public final class HTTPServer: Service {
       let socket = try Socket.listen(host: listener.address.host, port: listener.address.port)
       let address = socket.localAddress?.description ?? listener.address.description
       let answerer = RequestAnswerer(
-        context: context, router: Router(Routes.all, surfaces: listener.surfaces), keys: keys,
+        context: context, router: Router(Routes.served(context.policy), surfaces: listener.surfaces), keys: keys,
         trustedProxies: trustedProxies, isStopping: { stopping.isSet })
       let daemon = try Daemon(
         socket: socket, tls: listener.certificate, limits: limits, trusted: trustedProxies,

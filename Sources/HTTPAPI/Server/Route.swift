@@ -56,6 +56,12 @@ struct Route: Sendable {
   var summary: String
   /// What it does.
   var run: @Sendable (Call) async throws -> Answer
+  /// In which words it refuses.
+  var form = RefusalForm.problem
+  /// The setting that it is served by; nil: always.
+  var opening: Configuration.DeviceAPI.OpenEndpoint?
+  /// Whether its last parameter takes all that is left of the path, slashes too.
+  var takesRest = false
 
   /// A route by its parts.
   init(

@@ -33,7 +33,8 @@ struct Router: Sendable {
   func match(_ method: String, _ segments: [String]) -> Match {
     var methods: [Method] = []
     for (parts, route) in entries {
-      guard let parameters = Self.match(parts, segments) else { continue }
+      guard let parameters = Self.match(parts, route.takesRest ? Self.joined(segments, to: parts.count) : segments)
+      else { continue }
       if route.method.rawValue == method || route.method == .get && method == "HEAD" {
         return .route(route, parameters: parameters)
       }
@@ -47,6 +48,12 @@ struct Router: Sendable {
     var names = methods.map(\.rawValue)
     if methods.contains(.get) { names.append("HEAD") }
     return (names + ["OPTIONS"]).joined(separator: ", ")
+  }
+
+  /// The segments, with those from the last place on joined again.
+  private static func joined(_ segments: [String], to count: Int) -> [String] {
+    guard segments.count > count, count > 0 else { return segments }
+    return segments.prefix(count - 1) + [segments[(count - 1)...].joined(separator: "/")]
   }
 
   private static func match(_ parts: [Part], _ segments: [String]) -> [String: String]? {

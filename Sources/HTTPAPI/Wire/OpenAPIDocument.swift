@@ -76,8 +76,8 @@ struct OpenAPIDocument {
         }
         responses.name("default")
         responses.object {
-          $0.member("description", "Refused: a problem document.")
-          content(.problem, type: "application/problem+json", to: &$0)
+          $0.member("description", "Refused.")
+          content(route.form.schema, type: route.form.mediaType, to: &$0)
         }
       }
     }

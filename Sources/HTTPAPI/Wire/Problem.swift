@@ -15,6 +15,7 @@ struct Problem: Error, Sendable {
     case conflict
     case tooLarge = "too-large"
     case invalid
+    case tooManyRequests = "too-many-requests"
     case unavailable
     case internalError = "internal-error"
 
@@ -29,6 +30,7 @@ struct Problem: Error, Sendable {
       case .conflict: 409
       case .tooLarge: 413
       case .invalid: 422
+      case .tooManyRequests: 429
       case .internalError: 500
       case .unavailable: 503
       }
@@ -46,6 +48,7 @@ struct Problem: Error, Sendable {
       case .conflict: "The request conflicts with what is there"
       case .tooLarge: "The request is too large"
       case .invalid: "The request has faults"
+      case .tooManyRequests: "There are too many requests"
       case .unavailable: "The relay cannot do this now"
       case .internalError: "The relay failed"
       }
@@ -72,7 +75,7 @@ struct Problem: Error, Sendable {
     self.errors = errors
     switch kind {
     case .unauthorized: fields = [("WWW-Authenticate", "Bearer")]
-    case .unavailable: fields = [("Retry-After", "1")]
+    case .unavailable, .tooManyRequests: fields = [("Retry-After", "1")]
     default: break
     }
   }

@@ -17,6 +17,17 @@ enum SchemaName: String, CaseIterable, Sendable {
   case health = "Health"
   case readiness = "Readiness"
   case problem = "Problem"
+  case vaporError = "VaporError"
+  case beamsError = "BeamsError"
+  case tokenRegistration = "TokenRegistration"
+  case appUserRegistration = "AppUserRegistration"
+  case appUser = "AppUser"
+  case beamsRegistration = "BeamsRegistration"
+  case interestSet = "InterestSet"
+  case beamsEvent = "BeamsEvent"
+  case beamsPublish = "BeamsPublish"
+  case text = "Text"
+  case texts = "Texts"
   case document = "Document"
 
   /// Its JSON Schema (2020-12).
@@ -72,7 +83,9 @@ enum SchemaName: String, CaseIterable, Sendable {
       "outcome":{"enum":["pending","accepted","rejected","expired","canceled","failed","skipped"]},
       "status":{"type":["integer","null"]},"reason":{"type":["string","null"]},
       "timestamp":{"type":["string","null"],"format":"date-time"},"attempts":{"type":["integer","null"]},
-      "latency_ms":{"type":["integer","null"]}}}
+      "latency_ms":{"type":["integer","null"]},
+      "delivered_at":{"type":"string","format":"date-time","description":"Reported by the app: the push woke it."},
+      "opened_at":{"type":"string","format":"date-time","description":"Reported by the app: a person opened it."}}}
       """
     case .receiptList: Self.list("receipts", .receipt)
     case .device:
@@ -116,6 +129,11 @@ enum SchemaName: String, CaseIterable, Sendable {
       "errors":{"type":"array","items":{"type":"object","required":["path","detail"],
         "properties":{"path":{"type":"string"},"detail":{"type":"string"}}}}}}
       """
+    case .vaporError, .beamsError, .tokenRegistration, .appUserRegistration, .appUser, .beamsRegistration, .interestSet,
+      .beamsEvent, .beamsPublish:
+      appSchema
+    case .text: #"{"type":"string"}"#
+    case .texts: #"{"type":"array","items":{"type":"string"}}"#
     case .document: #"{"type":"object"}"#
     }
   }

@@ -32,6 +32,14 @@ public struct IPAddress: Sendable, Hashable, CustomStringConvertible {
   /// Whether it is of this machine alone.
   public var isLoopback: Bool { isMapped ? low >> 24 & 0xFF == 127 : high == 0 && low == 1 }
 
+  /// The first address of its network of 64 bits, which one subscriber has for itself; an IPv4 address is its own.
+  public var network64: IPAddress { isMapped ? self : IPAddress(high: high, low: 0) }
+
+  private init(high: UInt64, low: UInt64) {
+    self.high = high
+    self.low = low
+  }
+
   /// As people write it.
   public var description: String {
     let all =
