@@ -55,6 +55,26 @@ import Testing
     }
   }
 
+  @Test("A file whose write lock another process holds opens at once, and can be read")
+  func opensWhileLocked() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let first = try await SQLiteStore.open(path)
+      _ = try await first.bind([.example])
+      let id = try await Self.publish(first, 1)
+      let foreign = try Connection(path: path, busyTimeout: .seconds(1))
+      try foreign.execute("BEGIN IMMEDIATE")
+
+      var options = SQLiteStore.Options()
+      options.busyTimeout = .milliseconds(50)
+      let second = try await SQLiteStore.open(path, options: options)
+      #expect(try await second.status(id)?.state == .queued)
+      try foreign.execute("COMMIT")
+      await second.close()
+      await first.close()
+    }
+  }
+
   @Test("A lock held beyond the patience makes writes fail for now, and stores nothing")
   func lockBeyondPatience() async throws {
     try await withTemporaryDirectory { directory in

@@ -10,13 +10,17 @@ enum Migrations {
   /// `PRAGMA application_id` of our files: "push".
   private static let applicationID: Int64 = 0x7075_7368
 
-  /// Applies what is missing; returns the versions before and after. Other processes that open the file wait.
+  /// Applies what is missing; returns the versions before and after. Other processes that open the file wait then; where nothing is
+  /// missing, nobody waits, not even for one that holds the write lock.
   static func apply(_ migrations: [String] = all, to connection: Connection) throws(StoreError) -> (from: Int, to: Int)
   {
+    if try version(connection) == migrations.count { return (migrations.count, migrations.count) }
     try connection.execute("BEGIN IMMEDIATE")
     do throws(StoreError) {
+      // Read again: another process may have been quicker.
       let present = try version(connection)
       guard present <= migrations.count else { throw tooNew(present, known: migrations.count, connection) }
+      if present == 0 { try connection.execute("PRAGMA application_id=\(applicationID)") }
       if present < migrations.count {
         for migration in migrations[present...] { try connection.execute(migration) }
         try connection.run("UPDATE meta SET value=?1 WHERE key='schema_version'", [migrations.count])
@@ -30,12 +34,9 @@ enum Migrations {
     }
   }
 
-  /// The schema's version; 0 for an empty file, which becomes ours.
+  /// The schema's version; 0 for an empty file.
   private static func version(_ connection: Connection) throws(StoreError) -> Int {
-    if try number("SELECT count(*) FROM sqlite_schema", connection) == 0 {
-      try connection.execute("PRAGMA application_id=\(applicationID)")
-      return 0
-    }
+    if try number("SELECT count(*) FROM sqlite_schema", connection) == 0 { return 0 }
     guard try number("PRAGMA application_id", connection) == applicationID else {
       throw StoreError(
         code: .unusable, operation: "open \(connection.name)", underlying: "the file is another program's database",
