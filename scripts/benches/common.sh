@@ -1,4 +1,11 @@
-# Sourced by scripts/bench: programs, simulators, the reference h2load, medians. The caller has set `products` and `packages`.
+# Sourced by scripts/bench: programs, simulators, the reference h2load, medians. The caller has set `products`, and `kind` where there is a
+# store: sqlite or postgresql.
+case "${kind:-}" in
+  '') packages='' ;;
+  sqlite) packages=sqlite3 ;;
+  postgresql) packages=postgresql-15 ;;
+  *) printf 'no such store: %s; sqlite or postgresql\n' "$kind" >&2 && exit 64 ;;
+esac
 scripts/packages libssl-dev libmicrohttpd-dev libnghttp2-dev libsqlite3-dev libpq-dev pkg-config openssl nghttp2-client $packages
 for product in $products; do swift build -c release --static-swift-stdlib --product "$product" >&2; done
 PATH="$(swift build -c release --static-swift-stdlib --show-bin-path):$PATH"
@@ -7,6 +14,7 @@ folder=$(mktemp -d "${TMPDIR:-/tmp}/pushrelay-bench.XXXXXX")
 processes=()
 finish() {
   for process in "${processes[@]}"; do kill -TERM "$process" 2>/dev/null && wait "$process" 2>/dev/null || true; done
+  [ -z "${serverFolder:-}" ] || server_remove
   rm -rf "$folder"
 }
 trap finish EXIT

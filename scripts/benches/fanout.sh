@@ -1,14 +1,15 @@
 # The whole relay, from the claim to the stored receipt, against h2load on the same simulator, in turns.
-pairs=5 count=200000 json=
+pairs=5 count=200000 json= kind=sqlite
 while [ $# -gt 0 ]; do
   case "$1" in
     --pairs) pairs=$2 && shift 2 ;;
     --devices) count=$2 && shift 2 ;;
+    --store) kind=$2 && shift 2 ;;
     --json) json=1 && shift ;;
     *) printf 'unknown option %s\n' "$1" >&2 && exit 64 ;;
   esac
 done
-products='pushrelay sendpush apns-simulator' packages='sqlite3'
+products='pushrelay sendpush apns-simulator'
 . scripts/benches/common.sh
 . "$OLDPWD/scripts/benches/relay.sh"
 

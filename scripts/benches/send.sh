@@ -8,7 +8,7 @@ while [ $# -gt 0 ]; do
     *) printf 'unknown option %s\n' "$1" >&2 && exit 64 ;;
   esac
 done
-products='send-bench apns-simulator' packages=''
+products='send-bench apns-simulator'
 . scripts/benches/common.sh
 
 # ours COUNT: "µs-CPU-per-push pushes-per-second peak-KB"

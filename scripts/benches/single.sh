@@ -1,14 +1,15 @@
 # Notifications to one device each, from many producers at once: rate, and CPU of the relay and of the producers.
-count=50000 producers=64 json=
+count=50000 producers=64 json= kind=sqlite
 while [ $# -gt 0 ]; do
   case "$1" in
     --count) count=$2 && shift 2 ;;
     --producers) producers=$2 && shift 2 ;;
+    --store) kind=$2 && shift 2 ;;
     --json) json=1 && shift ;;
     *) printf 'unknown option %s\n' "$1" >&2 && exit 64 ;;
   esac
 done
-products='pushrelay sendpush apns-simulator queue-bench' packages='sqlite3'
+products='pushrelay sendpush apns-simulator queue-bench'
 . scripts/benches/common.sh
 . "$OLDPWD/scripts/benches/relay.sh"
 

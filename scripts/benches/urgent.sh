@@ -1,14 +1,15 @@
 # From the call that enqueues an urgent push to its request at APNs: idle, and while bulk sends keep the relay and another simulator busy.
-count=200 devices=1000000 json=
+count=200 devices=1000000 json= kind=sqlite
 while [ $# -gt 0 ]; do
   case "$1" in
     --count) count=$2 && shift 2 ;;
     --devices) devices=$2 && shift 2 ;;
+    --store) kind=$2 && shift 2 ;;
     --json) json=1 && shift ;;
     *) printf 'unknown option %s\n' "$1" >&2 && exit 64 ;;
   esac
 done
-products='pushrelay sendpush apns-simulator queue-bench' packages='sqlite3'
+products='pushrelay sendpush apns-simulator queue-bench'
 . scripts/benches/common.sh
 . "$OLDPWD/scripts/benches/relay.sh"
 
