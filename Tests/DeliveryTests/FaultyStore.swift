@@ -17,7 +17,13 @@ final class FaultyStore: Store {
 
   private let unreadable = Lock<Set<NotificationID>>([])
 
-  init(_ store: any Store) { self.store = store }
+  private let hearsOfWork: Bool
+
+  /// - Parameter hearsOfWork: false = every wake-up is lost.
+  init(_ store: any Store, hearsOfWork: Bool = true) {
+    self.store = store
+    self.hearsOfWork = hearsOfWork
+  }
 
   /// Makes the row of a notification one that cannot be read.
   func damage(_ id: NotificationID) { unreadable.withLock { _ = $0.insert(id) } }
@@ -68,7 +74,9 @@ final class FaultyStore: Store {
   func publish(_ publication: Publication) async throws(StoreError) -> PublishResult {
     try await store.publish(publication)
   }
-  func onNewWork(_ handler: @escaping @Sendable (Lane) -> Void) async { await store.onNewWork(handler) }
+  func onNewWork(_ handler: @escaping @Sendable (Lane) -> Void) async {
+    if hearsOfWork { await store.onNewWork(handler) }
+  }
   func claim(_ request: ClaimRequest) async throws(StoreError) -> [LeasedTask] {
     try await call("claim") { () throws(StoreError) in try await store.claim(request) }
   }

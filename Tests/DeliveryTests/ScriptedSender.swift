@@ -10,6 +10,7 @@ final class ScriptedSender: PushSender {
     var lane: Lane
     var batch: UInt64
     var index: Int32
+    var notAfter: MonotonicTime
   }
 
   private struct State {
@@ -54,7 +55,8 @@ final class ScriptedSender: PushSender {
       for index in 0..<batch.devices.count {
         let sent = Sent(
           token: String(decoding: batch.devices.token(index), as: UTF8.self),
-          notification: batch.content.notificationID, lane: batch.lane, batch: batch.id, index: Int32(index))
+          notification: batch.content.notificationID, lane: batch.lane, batch: batch.id, index: Int32(index),
+          notAfter: batch.notAfter)
         state.sent.append(sent)
         if let verdict = state.answer(sent) {
           answers.append(Self.answer(sent, verdict))

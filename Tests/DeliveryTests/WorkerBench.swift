@@ -11,6 +11,8 @@ struct WorkerBench {
   let store: FaultyStore
   let sender: ScriptedSender
   let clocks: DrivenClocks
+  /// What the store tells the time by; moves with the worker's unless one is stepped.
+  let storeClocks: DrivenClocks
   /// Whether the first push for a credential goes alone; most tests are about what follows.
   var probes = false
   let events = Lock<[WorkerEvent]>([])
@@ -19,12 +21,15 @@ struct WorkerBench {
 
   /// Runs `body` beside a worker; the worker is stopped afterwards.
   static func run(
-    _ sender: ScriptedSender = ScriptedSender(), owner: Int64 = 1, probes: Bool = false,
+    _ sender: ScriptedSender = ScriptedSender(), owner: Int64 = 1, probes: Bool = false, hearsOfWork: Bool = true,
     _ body: @escaping @Sendable (WorkerBench) async throws -> Void
   ) async throws {
     let clocks = DrivenClocks()
-    try await StoreKind.current.withStore(clocks) { store in
-      let bench = WorkerBench(store: FaultyStore(store), sender: sender, clocks: clocks, probes: probes)
+    let storeClocks = DrivenClocks()
+    try await StoreKind.current.withStore(storeClocks) { store in
+      let bench = WorkerBench(
+        store: FaultyStore(store, hearsOfWork: hearsOfWork), sender: sender, clocks: clocks, storeClocks: storeClocks,
+        probes: probes)
       _ = try await bench.store.bind(
         Environment.allCases.map {
           AppBinding(topic: topic, environment: $0, teamID: "ABCDE12345", keyID: "KEY1234567")
@@ -82,13 +87,19 @@ struct WorkerBench {
     return id
   }
 
+  /// Moves all clocks on.
+  func advance(by duration: Duration) {
+    storeClocks.advance(by: duration)
+    clocks.advance(by: duration)
+  }
+
   /// Moves the clocks on in small steps until the condition holds.
   func until(
     _ what: String, step: Duration = .milliseconds(20), _ condition: () async throws -> Bool
   ) async throws {
     try await eventually(within: .seconds(30), what) {
       if try await condition() { return true }
-      clocks.advance(by: step)
+      advance(by: step)
       return false
     }
   }

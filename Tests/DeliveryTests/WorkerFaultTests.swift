@@ -93,7 +93,7 @@ struct WorkerFaultTests {
     try await WorkerBench.run(sender) { bench in
       let tokens = try await bench.register(1)
       try await bench.until("the worker works") { bench.store.calls("sweep") >= 1 }
-      bench.clocks.stepWall(by: .seconds(600))
+      for clocks in [bench.clocks, bench.storeClocks] { clocks.stepWall(by: .seconds(600)) }
       let sweeps = bench.store.calls("sweep")
       try await bench.until("it has swept again", step: .milliseconds(100)) { bench.store.calls("sweep") > sweeps }
 
@@ -172,7 +172,7 @@ struct WorkerFaultTests {
       let id = try await bench.publish(Target(tokens: tokens))
       try await bench.until("they are out") { sender.sent.count == 10 }
       bench.store.fail(["renew", "flush"], .before(FaultyStore.busy))
-      bench.clocks.advance(by: .seconds(20))
+      bench.advance(by: .seconds(20))
       let reaps = bench.store.calls("reap")
       try await bench.until("it was reaped") { bench.store.calls("reap") > reaps + 1 }
       bench.store.fail(["renew", "flush"], nil)
@@ -193,7 +193,7 @@ struct WorkerFaultTests {
       let id = try await bench.publish(Target(tokens: tokens))
       try await bench.until("they are out") { sender.sent.count == 3 }
       bench.store.fail(["renew", "flush", "claim", "claimExpired", "reap"], .before(FaultyStore.busy))
-      bench.clocks.advance(by: .seconds(20))
+      bench.advance(by: .seconds(20))
       bench.store.fail(["reap", "claim"], nil)
       _ = try await bench.store.reap(except: [])
       let stolen = try await bench.store.claim(

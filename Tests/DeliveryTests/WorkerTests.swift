@@ -211,7 +211,7 @@ struct WorkerTests {
 
       #expect(try await bench.store.cancel(id) == true)
       try await bench.until("the worker knows") {
-        bench.clocks.advance(by: .seconds(1))
+        bench.advance(by: .seconds(1))
         return try await bench.store.status(id)?.state == .canceled
       }
       sender.answerHeldBack(.accepted)
@@ -232,9 +232,10 @@ struct WorkerTests {
   func handedBack() async throws {
     let sender = ScriptedSender { _ in nil }
     let notification = Lock<NotificationID?>(nil)
-    let clocks = DrivenClocks()
-    try await StoreKind.current.withStore(clocks) { store in
-      let bench = WorkerBench(store: FaultyStore(store), sender: sender, clocks: clocks)
+    let storeClocks = DrivenClocks()
+    try await StoreKind.current.withStore(storeClocks) { store in
+      let bench = WorkerBench(
+        store: FaultyStore(store), sender: sender, clocks: DrivenClocks(), storeClocks: storeClocks)
       _ = try await bench.store.bind([
         AppBinding(topic: WorkerBench.topic, environment: .production, teamID: "ABCDE12345", keyID: "KEY1234567")
       ])
@@ -263,7 +264,7 @@ struct WorkerTests {
       let id = try await bench.publish(
         Target(interests: ["later"]), sendAt: UnixMilliseconds(bench.clocks.wallTime().value + 60_000))
       _ = try await bench.register(2, interest: "later")
-      bench.clocks.advance(by: .seconds(30))
+      bench.advance(by: .seconds(30))
 
       #expect(try await bench.store.status(id)?.state == .scheduled)
       let status = try await bench.final(id, step: .milliseconds(500))

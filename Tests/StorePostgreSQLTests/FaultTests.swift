@@ -277,4 +277,51 @@ struct FaultTests {
       await store.close()
     }
   }
+
+  // MARK: Other versions
+
+  @Test("A task that this version cannot read is parked, and no other waits for it")
+  func unreadableTask() async throws {
+    try await Database.with { location, _ in
+      let clocks = DrivenClocks()
+      let store = try await PostgreSQLStore.open(location, clocks: clocks)
+      _ = try await store.bind([.example])
+      let bad = try await Self.publish(store, 1)
+      let other = try Connection(location, patience: .seconds(10), answerTime: .seconds(60))
+      try other.execute(#"UPDATE pushrelay.task SET list='\x80'"#)
+
+      for round in 1...5 {
+        let good = try await Self.publish(store, round + 1)
+        let claimed = try await Self.claim(store).map(\.notificationID)
+        #expect(claimed.contains(good) && !claimed.contains(bad))
+        clocks.advance(by: .seconds(61))
+        _ = try await store.reap(except: [])
+      }
+      #expect(try await store.status(bad)?.state == .parked)
+      await store.close()
+    }
+  }
+
+  @Test("Receipts that a later version wrote stop this one from going on with their task, and stay as they are")
+  func laterReceipts() async throws {
+    try await Database.with { location, _ in
+      let store = try await PostgreSQLStore.open(location)
+      _ = try await store.bind([.example])
+      let id = try await Self.publish(store, 1)
+      let task = try #require(try await Self.claim(store).first)
+      var news = try await Self.news(task, store, ends: false)
+      news.cursor = task.cursor
+      #expect(try await store.flush([news], retirements: [], owner: 1, lease: .seconds(60)) == [.kept])
+      let other = try Connection(location, patience: .seconds(10), answerTime: .seconds(60))
+
+      #expect(try await store.settledDevices(of: task, rowReceipts: false).count == 1)
+      try other.execute("UPDATE pushrelay.receipt_chunk SET codes=set_byte(codes,0,2)")
+      let error = await #expect(throws: StoreError.self) {
+        _ = try await store.settledDevices(of: task, rowReceipts: false)
+      }
+      #expect(error?.isTransient == false && error?.description.contains("\(id)") == true)
+      #expect(try other.execute("SELECT get_byte(codes,0) FROM pushrelay.receipt_chunk") == "2")
+      await store.close()
+    }
+  }
 }

@@ -77,6 +77,48 @@ struct PlanTests {
     }
   }
 
+  /// Rows of tasks that ended cannot go while a transaction that began before is open, and the index leads to them.
+  @Test("While an old transaction keeps dead rows, a claim reads only those of the last minute")
+  func heldRows() async throws {
+    try await Database.with { location, server in
+      let store = try await PostgreSQLStore.open(location)
+      let credentials = try await store.bind([.example]).map(\.id)
+      let old = try Connection(location, patience: .seconds(10), answerTime: .seconds(60))
+      try old.execute("BEGIN ISOLATION LEVEL REPEATABLE READ; SELECT count(*) FROM pushrelay.task")
+      try await server.sql(
+        """
+        SET search_path=pushrelay;
+        INSERT INTO task(notification_id,app_id,credential_id,lane,due_at,expires_at,lo,hi,cursor)
+          SELECT g.i, 1, 1, 1, now()-interval '10 minutes', now()+interval '1 day', 0, 1, 0 FROM generate_series(1,20000) g(i);
+        DELETE FROM task;
+        """, at: location.uri.reveal())
+      _ = try await store.claim(
+        ClaimRequest(lane: .normal, owner: 1, lease: .seconds(15), window: nil, credentials: credentials, limit: 1))
+
+      let pages: @Sendable (String) async throws -> Int = { bound in
+        try await store.write { (transaction) throws(StoreError) in
+          let connection = transaction.connection
+          let name = try connection.query(
+            text: "SELECT name FROM pg_prepared_statements WHERE statement LIKE '%k.lane=$4%'", []
+          ).rows.first { _ in true }?.text(0)
+          let arguments = "1, now()+interval '15 s', now(), 1, \(bound), '{1}', 1"
+          let lines = try connection.query(
+            text: "EXPLAIN (ANALYZE, BUFFERS) EXECUTE \(name ?? "")(\(arguments))", []
+          ).rows.map { $0.text(0) }
+          let buffers = lines.first { $0.contains("Buffers: shared hit=") } ?? ""
+          return Int(buffers.drop { $0 != "=" }.dropFirst().prefix { $0.isNumber }) ?? -1
+        }
+      }
+      let lastMinute = try await pages("now()-interval '60 s'")
+      let all = try await pages("'-infinity'")
+      try old.execute("COMMIT")
+      await store.close()
+
+      #expect(lastMinute >= 0 && lastMinute < 50, "\(lastMinute) pages")
+      #expect(all > 200, "the dead rows are gone: \(all) pages")
+    }
+  }
+
   // MARK: Plans
 
   private struct Plan: Sendable {

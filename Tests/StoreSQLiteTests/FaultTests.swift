@@ -237,6 +237,36 @@ import Testing
     }
   }
 
+  @Test("Receipts that a later version wrote stop this one from going on with their task, and stay as they are")
+  func laterReceipts() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let store = try await SQLiteStore.open(path)
+      _ = try await store.bind([.example])
+      let id = try await Self.publish(store, 1)
+      let credentials = try await store.credentials().map(\.id)
+      let request = ClaimRequest(
+        lane: .normal, owner: 1, lease: .seconds(15), window: nil, credentials: credentials, limit: 10)
+      let task = try #require(try await store.claim(request).first)
+      let device = try #require(try await store.notification(id)?.target.devices.first)
+      let flush = TaskFlush(
+        task: task.id, notificationID: id, epoch: task.epoch, settledBefore: 0, attempt: 0, cursor: task.cursor,
+        count: 1, receipts: .packed(ReceiptChunk(devices: [device], exceptions: [])), counts: Counts(), lists: [],
+        ends: false, cut: false)
+      #expect(try await store.flush([flush], retirements: [], owner: 1, lease: .seconds(15)) == [.kept])
+      let connection = try Connection(path: path, busyTimeout: .seconds(1))
+
+      #expect(try await store.settledDevices(of: task, rowReceipts: false) == [device])
+      try connection.execute("UPDATE receipt_chunk SET codes=CAST(x'02'||substr(codes,2) AS BLOB)")
+      let error = await #expect(throws: StoreError.self) {
+        _ = try await store.settledDevices(of: task, rowReceipts: false)
+      }
+      #expect(error?.isTransient == false && error?.description.contains("\(id)") == true)
+      #expect(try connection.number("SELECT hex(substr(codes,1,1)) FROM receipt_chunk") == 2)
+      await store.close()
+    }
+  }
+
   @Test("The log is copied into the file while the store works")
   func checkpoints() async throws {
     try await withTemporaryDirectory { directory in
