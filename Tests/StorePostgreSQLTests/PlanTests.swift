@@ -25,7 +25,10 @@ struct PlanTests {
 
       #expect(plans.count > 55)
       for plan in plans {
-        for line in plan.lines {
+        for (number, line) in plan.lines.enumerated() {
+          // Before the first ANALYZE an index of two columns may be used for the first alone: all devices of an app.
+          let isOfToken = number > 0 && plan.lines[number - 1].contains("device_token")
+          #expect(!isOfToken || line.contains("token = "), "\(line) in \(plan.statement)")
           guard let scanned = line.firstRange(of: "Seq Scan on ") else { continue }
           let table = line[scanned.upperBound...].prefix { $0 != " " }.replacing("_default", with: "")
           #expect(!Self.growing.contains(String(table)), "\(line) in \(plan.statement)")

@@ -40,7 +40,8 @@ extension Migrations {
     CREATE FUNCTION present_devices(credentials bigint[], tokens text[]) RETURNS TABLE(token text, device_id bigint)
       LANGUAGE sql STABLE SET search_path = pushrelay, pg_temp AS $$
       SELECT DISTINCT ON (d.token) d.token, d.device_id FROM device d
-      WHERE d.credential_id=ANY(credentials) AND d.token=ANY(tokens)
+      WHERE d.device_id=ANY(ARRAY(SELECT (SELECT x.device_id FROM device x WHERE x.credential_id=c AND x.token=t)
+        FROM unnest(credentials) c, unnest(tokens) t))
       ORDER BY d.token, (d.registered_at>'epoch' AND d.retired_at IS NULL) DESC, d.registered_at DESC $$;
 
     -- Takes an idempotency key for a notification; what it was used for within its 24 hours, NULL when it was free.
@@ -89,13 +90,13 @@ extension Migrations {
         IF NOT signer=ANY(credentials) THEN credentials := credentials||signer; END IF;
         INSERT INTO device(device_id,credential_id,token,registered_at)
           SELECT (token_bucket(t)<<40)|nextval('device_seq'), signer, t, 'epoch' FROM unnest(missing) t
-          WHERE NOT EXISTS(SELECT 1 FROM device d WHERE d.credential_id=signer AND d.token=t) ON CONFLICT DO NOTHING;
+          WHERE (SELECT d.device_id FROM device d WHERE d.credential_id=signer AND d.token=t) IS NULL ON CONFLICT DO NOTHING;
       END IF;
       devices := ARRAY(SELECT device_id FROM present_devices(credentials, publish.tokens) ORDER BY 1);
 
       -- Unknown interests are made: whoever subscribes before a scheduled send is in.
       INSERT INTO interest(app_id,name) SELECT app, n FROM unnest(publish.interests) n
-        WHERE NOT EXISTS(SELECT 1 FROM interest i WHERE i.app_id=app AND i.name=n) ON CONFLICT DO NOTHING;
+        WHERE (SELECT i.interest_id FROM interest i WHERE i.app_id=app AND i.name=n) IS NULL ON CONFLICT DO NOTHING;
       SELECT coalesce(array_agg(i.interest_id ORDER BY i.interest_id),'{}'), coalesce(sum(i.approx_size),0)+cardinality(devices)
         INTO interest_ids, expected FROM interest i WHERE i.app_id=app AND i.name=ANY(publish.interests);
       IF publish.everyone THEN

@@ -170,7 +170,9 @@ private struct Publishing {
     var found: [DeviceToken: DeviceID] = [:]
     try transaction.rows(
       """
-      SELECT DISTINCT ON (token) token, device_id FROM device WHERE credential_id=ANY($1) AND token=ANY($2)
+      SELECT DISTINCT ON (token) token, device_id FROM device
+      WHERE device_id=ANY(ARRAY(SELECT (SELECT x.device_id FROM device x WHERE x.credential_id=c AND x.token=t)
+        FROM unnest($1) c, unnest($2) t))
       ORDER BY token, (registered_at>'epoch' AND retired_at IS NULL) DESC, registered_at DESC
       """, credentials.map(\.id), tokens
     ) { (row) throws(StoreError) in found[DeviceToken(stored: row.text(0))] = DeviceID(row.integer(1)) }
@@ -223,7 +225,7 @@ extension Transaction {
       """
       INSERT INTO device(device_id,credential_id,token,registered_at)
       SELECT (u.bucket<<40)|nextval('device_seq'), $1, u.token, 'epoch' FROM unnest($2,$3) u(bucket,token)
-      WHERE NOT EXISTS(SELECT 1 FROM device d WHERE d.credential_id=$1 AND d.token=u.token) ON CONFLICT DO NOTHING
+      WHERE (SELECT d.device_id FROM device d WHERE d.credential_id=$1 AND d.token=u.token) IS NULL ON CONFLICT DO NOTHING
       """, credential, tokens.map { DeviceID.bucket(of: $0) }, tokens)
   }
 }

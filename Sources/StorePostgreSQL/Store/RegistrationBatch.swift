@@ -143,14 +143,18 @@ struct RegistrationBatch {
     return stored
   }
 
+  /// Each place is looked up by itself: before the first ANALYZE the planner would rather read all devices of a credential.
   private func lockedDevices(_ places: [Place]) throws(StoreError) -> [Place: StoredDevice] {
     var found: [Place: StoredDevice] = [:]
     try transaction.rows(
       """
       SELECT d.device_id, d.credential_id, d.token, d.user_id, d.user_verified, d.language, d.registered_at>'epoch',
         d.retired_at IS NOT NULL
-      FROM device d WHERE d.credential_id=ANY($1) AND d.token=ANY($2) ORDER BY d.device_id FOR NO KEY UPDATE
-      """, Array(Set(places.map(\.credential))), places.map(\.token)
+      FROM device d WHERE d.device_id=ANY(ARRAY(
+        SELECT (SELECT x.device_id FROM device x WHERE x.credential_id=u.credential AND x.token=u.token)
+        FROM unnest($1,$2) u(credential,token)))
+      ORDER BY d.device_id FOR NO KEY UPDATE
+      """, places.map(\.credential), places.map(\.token)
     ) { (row) throws(StoreError) in
       let device = StoredDevice(
         id: DeviceID(row.integer(0)), credential: CredentialID(row.integer(1)), user: row.optional(3, Row.text),

@@ -53,7 +53,7 @@ extension Transaction {
     try run(
       """
       INSERT INTO interest(app_id,name) SELECT $1, u.name FROM unnest($2) u(name)
-      WHERE NOT EXISTS(SELECT 1 FROM interest i WHERE i.app_id=$1 AND i.name=u.name) ON CONFLICT DO NOTHING
+      WHERE (SELECT i.interest_id FROM interest i WHERE i.app_id=$1 AND i.name=u.name) IS NULL ON CONFLICT DO NOTHING
       """, app, names)
     return try interests(of: app, names)
   }
