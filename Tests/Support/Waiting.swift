@@ -22,7 +22,7 @@ public func withDeadline<Result: Sendable>(
 ///
 /// It is asked a hundred times at least: on a busy machine a moment of sleep can last as long as the limit.
 public func eventually(
-  within limit: Duration = .seconds(10), _ what: String, _ condition: () async throws -> Bool
+  within limit: Duration = .seconds(60), _ what: String, _ condition: () async throws -> Bool
 ) async throws {
   let clocks = SystemClocks()
   let deadline = clocks.monotonicTime() + limit
@@ -73,7 +73,7 @@ public final class Watched<State: Sendable>: Sendable {
   /// Returns the state as soon as `condition` holds.
   /// - Throws: ``SupportError`` when it does not within `limit`, or `CancellationError`.
   public func wait(
-    within limit: Duration = .seconds(10), _ what: String, until condition: @escaping @Sendable (State) -> Bool
+    within limit: Duration = .seconds(60), _ what: String, until condition: @escaping @Sendable (State) -> Bool
   ) async throws -> State {
     try await withDeadline(limit, what) {
       guard let state = await self.next(condition) else { throw CancellationError() }
