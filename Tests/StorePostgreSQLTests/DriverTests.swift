@@ -132,7 +132,7 @@ struct DriverTests {
       #expect(late?.code == .temporary && slow.isLost)
 
       let ended = try connection(uri)
-      try await server.sql("SELECT pg_terminate_backend(\(ended.backendID))")
+      try await server.sql("SELECT pg_terminate_backend(\(ended.backendPID))")
       let gone = #expect(throws: StoreError.self) { try ended.execute("SELECT 1") }
       #expect(gone?.code == .temporary && ended.isLost)
     }

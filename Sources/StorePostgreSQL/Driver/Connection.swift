@@ -49,8 +49,8 @@ import PushCore
     }
   }
 
-  /// The number of the server's process for this session.
-  var backendID: Int32 { unsafe PQbackendPID(handle) }
+  /// The process ID of the backend that serves this connection.
+  var backendPID: Int32 { unsafe PQbackendPID(handle) }
 
   /// Whether a transaction is open, failed or not.
   var isInTransaction: Bool {
@@ -213,7 +213,7 @@ import PushCore
     guard unsafe PQconsumeInput(handle) == 1 else { throw lost(unsafe String(cString: PQerrorMessage(handle))) }
     var payloads: [String] = []
     while let notification = unsafe PQnotifies(handle) {
-      if unsafe notification.pointee.be_pid != backendID {
+      if unsafe notification.pointee.be_pid != backendPID {
         payloads.append(unsafe String(cString: notification.pointee.extra))
       }
       unsafe PQfreemem(notification)
