@@ -117,6 +117,29 @@ public enum NotificationState: String, Sendable, CaseIterable {
   /// Canceled.
   case canceled
 
+  /// The state that its row and its open tasks show.
+  ///
+  /// - Parameters:
+  ///   - isLeased, isReady, isHeld: whether any task is so; none of them, and not final: all are parked.
+  ///   - hasReceipts: whether devices were settled.
+  ///   - isDue: whether its time to be sent has come.
+  public init(
+    isCanceled: Bool, isDone: Bool, isLeased: Bool, isReady: Bool, isHeld: Bool, hasReceipts: Bool, isDue: Bool
+  ) {
+    self =
+      if isCanceled {
+        .canceled
+      } else if isDone {
+        .done
+      } else if isLeased || isReady && hasReceipts {
+        .sending
+      } else if isReady {
+        isDue ? .queued : .scheduled
+      } else {
+        isHeld ? .held : .parked
+      }
+  }
+
   /// Whether nothing more will happen.
   public var isFinal: Bool { self == .done || self == .canceled }
 }

@@ -17,8 +17,7 @@ struct RegistrationBatch {
   private struct StoredDevice {
     var id: DeviceID
     var credential: CredentialID
-    var user: String?
-    var userIsVerified = false
+    var owner = DeviceOwner(user: nil, isVerified: false)
     var language: String?
     var isRegistered = false
     var isRetired = false
@@ -157,8 +156,9 @@ struct RegistrationBatch {
       """, places.map(\.credential), places.map(\.token)
     ) { (row) throws(StoreError) in
       let device = StoredDevice(
-        id: DeviceID(row.integer(0)), credential: CredentialID(row.integer(1)), user: row.optional(3, Row.text),
-        userIsVerified: row.bool(4), language: row.optional(5, Row.text), isRegistered: row.bool(6),
+        id: DeviceID(row.integer(0)), credential: CredentialID(row.integer(1)),
+        owner: DeviceOwner(user: row.optional(3, Row.text), isVerified: row.bool(4)),
+        language: row.optional(5, Row.text), isRegistered: row.bool(6),
         isRetired: row.bool(7))
       found[Place(credential: device.credential, token: DeviceToken(stored: row.text(2)))] = device
     }
@@ -168,13 +168,7 @@ struct RegistrationBatch {
   /// Changes what the registration says; true when another user takes over from a former one.
   private func apply(_ registration: DeviceRegistration, to device: inout StoredDevice) -> Bool {
     if case .set(let language) = registration.language { device.language = language }
-    guard case .set(let user) = registration.user else { return false }
-    // Saying again, unproved, who was proved before takes nothing away.
-    let wasSame = user.map(ExactText.init) == device.user.map(ExactText.init)
-    let hasNewUser = !wasSame && device.user != nil
-    device.userIsVerified = user != nil && (registration.userIsVerified || wasSame && device.userIsVerified)
-    device.user = user
-    return hasNewUser
+    return device.owner.apply(registration)
   }
 
   private func refresh(_ devices: [StoredDevice]) throws(StoreError) {
@@ -183,7 +177,7 @@ struct RegistrationBatch {
       UPDATE device SET user_id=u.user_id, user_verified=u.verified, language=u.language, registered_at=$1,
         retired_at=NULL, retired_reason=NULL
       FROM unnest($2,$3,$4,$5) u(id,user_id,verified,language) WHERE device_id=u.id AND device_id=ANY($2)
-      """, transaction.now, devices.map(\.id), devices.map(\.user), devices.map(\.userIsVerified),
+      """, transaction.now, devices.map(\.id), devices.map(\.owner.user), devices.map(\.owner.isVerified),
       devices.map(\.language))
     for device in devices where !device.isRegistered || device.isRetired {
       transaction.countDevices(of: device.credential, by: 1)

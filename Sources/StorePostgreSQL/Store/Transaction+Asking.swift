@@ -24,8 +24,7 @@ extension Transaction {
 
   /// Binds a device to a user who was proved by a signed token.
   func bind(_ device: NamedDevice, to user: String) throws(StoreError) -> UserBindingResult {
-    // Byte by byte, as SQLite compares.
-    let isSame = device.user.map { Array($0.utf8) } == Array(user.utf8)
+    let isSame = DeviceOwner(user: device.user, isVerified: device.userIsVerified).isSame(user)
     if !isSame, device.user != nil, device.userIsVerified { return .otherUser }
     if !isSame || !device.userIsVerified {
       guard try deviceCount(of: user, besides: device.id) < BeamsDeviceID.devicesOfUser else { return .tooManyDevices }

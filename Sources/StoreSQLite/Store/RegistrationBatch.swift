@@ -16,8 +16,7 @@ struct RegistrationBatch {
   private struct StoredDevice {
     var id: DeviceID
     var credential: CredentialID
-    var user: String?
-    var userIsVerified = false
+    var owner = DeviceOwner(user: nil, isVerified: false)
     var language: String?
     var isRegistered = false
     var isRetired = false
@@ -129,8 +128,9 @@ struct RegistrationBatch {
       """, credential, token
     ) { row in
       StoredDevice(
-        id: DeviceID(row.integer(0)), credential: credential, user: row.optional(1, Row.text),
-        userIsVerified: row.bool(2), language: row.optional(3, Row.text), isRegistered: row.integer(4) > 0,
+        id: DeviceID(row.integer(0)), credential: credential,
+        owner: DeviceOwner(user: row.optional(1, Row.text), isVerified: row.bool(2)),
+        language: row.optional(3, Row.text), isRegistered: row.integer(4) > 0,
         isRetired: row.bool(5))
     }
   }
@@ -144,7 +144,7 @@ struct RegistrationBatch {
       """
       INSERT INTO device(device_id,credential_id,token,user_id,user_verified,language,registered_at)
       VALUES(?1,?2,?3,?4,?5,?6,?7)
-      """, device.id, credential, registration.token, device.user, device.userIsVerified, device.language,
+      """, device.id, credential, registration.token, device.owner.user, device.owner.isVerified, device.language,
       transaction.now)
     newDevices[credential, default: 0] += 1
     return device.id
@@ -153,14 +153,7 @@ struct RegistrationBatch {
   /// Changes what the registration says; true when another user takes over from a former one.
   private func apply(_ registration: DeviceRegistration, to device: inout StoredDevice) -> Bool {
     if case .set(let language) = registration.language { device.language = language }
-    guard case .set(let user) = registration.user else { return false }
-    // Saying again, unproved, who was proved before takes nothing away.
-    // Byte by byte, as SQLite compares: é and e with U+0301 are two users, and the proof of one is none of the other.
-    let wasSame = user.map { Array($0.utf8) } == device.user.map { Array($0.utf8) }
-    let hasNewUser = !wasSame && device.user != nil
-    device.userIsVerified = user != nil && (registration.userIsVerified || wasSame && device.userIsVerified)
-    device.user = user
-    return hasNewUser
+    return device.owner.apply(registration)
   }
 
   private mutating func refresh(_ device: StoredDevice) throws(StoreError) {
@@ -168,7 +161,7 @@ struct RegistrationBatch {
       """
       UPDATE device SET user_id=?2, user_verified=?3, language=?4, registered_at=?5, retired_at=NULL, retired_reason=NULL
       WHERE device_id=?1
-      """, device.id, device.user, device.userIsVerified, device.language, transaction.now)
+      """, device.id, device.owner.user, device.owner.isVerified, device.language, transaction.now)
     if !device.isRegistered || device.isRetired { newDevices[device.credential, default: 0] += 1 }
   }
 

@@ -55,20 +55,16 @@ extension Transaction {
       let created = UnixMilliseconds(row.integer(2))
       let notBefore = UnixMilliseconds(row.integer(3))
       return NotificationStatus(
-        id: id, state: state(row, notBefore), topic: row.text(0), lane: lane, createdAt: created,
+        id: id,
+        state: NotificationState(
+          isCanceled: row.bool(5), isDone: row.optional(6, Row.integer) != nil, isLeased: row.bool(15),
+          isReady: row.bool(16),
+          isHeld: row.bool(17), hasReceipts: row.integer(8) > 0, isDue: notBefore <= now),
+        topic: row.text(0), lane: lane, createdAt: created,
         sendAt: notBefore > created ? notBefore : nil, expiresAt: UnixMilliseconds(row.integer(4)),
         doneAt: row.optional(6, Row.integer).map { UnixMilliseconds($0) },
         isComplete: !row.bool(7) && !row.bool(18), counts: counts(row))
     }
-  }
-
-  private func state(_ row: Row, _ notBefore: UnixMilliseconds) -> NotificationState {
-    let (isLeased, isReady, isHeld) = (row.bool(15), row.bool(16), row.bool(17))
-    if row.bool(5) { return .canceled }
-    if row.optional(6, Row.integer) != nil { return .done }
-    if isLeased || isReady && row.integer(8) > 0 { return .sending }
-    if isReady { return notBefore > now ? .scheduled : .queued }
-    return isHeld ? .held : .parked
   }
 
   private func counts(_ row: Row) -> Counts {
@@ -117,7 +113,7 @@ extension Transaction {
 
   fileprivate func chunkPage(_ id: NotificationID, after: DeviceID, limit: Int) throws(StoreError) -> ReceiptPage {
     let end = try endOfChunkPage(id, after: after, limit: limit)
-    var receipts: [Receipt] = []
+    var attempts = LastAttempts(after: after, end: end ?? .upperBound)
     // Later attempts first, so that the first of a device in the order below is its last attempt.
     try rows(
       """
@@ -129,10 +125,9 @@ extension Transaction {
       guard let chunk = ReceiptChunk(encoded: row.bytes(2), count: row.count(1)) else {
         throw .unreadable("receipts of notification \(id)")
       }
-      let at = UnixMilliseconds(row.integer(0))
-      append(chunk, at: at, after: after, end: end ?? .upperBound, to: &receipts)
+      attempts.add(chunk, at: UnixMilliseconds(row.integer(0)))
     }
-    return ReceiptPage(receipts: lastAttempts(receipts), next: end)
+    return ReceiptPage(receipts: attempts.receipts, next: end)
   }
 
   /// The last device of a page of about `limit`; nil when the rest fits. Each device has a receipt of attempt 0.
@@ -154,31 +149,6 @@ extension Transaction {
       "SELECT 1 FROM receipt_chunk WHERE notification_id=?1 AND attempt=0 AND last_device>?2 LIMIT 1", id, end
     ) { _ in true }
     return isMore == true ? end : nil
-  }
-
-  private func append(
-    _ chunk: ReceiptChunk, at: UnixMilliseconds, after: DeviceID, end: DeviceID, to receipts: inout [Receipt]
-  ) {
-    var exceptions = chunk.exceptions[...]
-    for (index, device) in chunk.devices.enumerated() {
-      let exception = exceptions.first.flatMap { $0.index == index ? $0 : nil }
-      if exception != nil { exceptions.removeFirst() }
-      guard device > after, device <= end else { continue }
-      receipts.append(
-        Receipt(
-          deviceID: device, token: nil, environment: nil, outcome: exception?.outcome ?? .accepted,
-          status: exception?.status ?? 200, reason: exception?.reason ?? .none, storedReason: nil, at: at,
-          attempts: nil, latencyMilliseconds: nil, apnsUniqueID: nil))
-    }
-  }
-
-  /// The first receipt of each device, ascending.
-  private func lastAttempts(_ receipts: [Receipt]) -> [Receipt] {
-    let order = receipts.indices.sorted { (receipts[$0].deviceID, $0) < (receipts[$1].deviceID, $1) }
-    var result: [Receipt] = []
-    result.reserveCapacity(order.count)
-    for index in order where result.last?.deviceID != receipts[index].deviceID { result.append(receipts[index]) }
-    return result
   }
 
   /// Fills in tokens, environments and the reasons that only the store knows.
