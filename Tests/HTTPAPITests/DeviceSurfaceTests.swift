@@ -145,6 +145,20 @@ import Testing
     #expect(take(3, 4, 5, after: .seconds(60)) == [true, true, true])
   }
 
+  @Test("buckets that are full again are looked for once a second, however many new addresses come")
+  func sweeps() {
+    var buckets = TokenBuckets<Int>(burst: 1, rate: 10, keyLimit: 1)
+    func take(_ keys: Int..., after milliseconds: Int64) -> [Bool] {
+      keys.map { buckets.take($0, now: MonotonicTime(nanoseconds: 1) + .milliseconds(milliseconds)) }
+    }
+
+    #expect(take(1, after: 0) == [true])
+    #expect(take(2, after: 500) == [true])
+    // No room is made for them: they share a bucket.
+    #expect(take(3, 4, after: 900) == [true, false])
+    #expect(take(5, 6, after: 1600) == [true, true])
+  }
+
   @Test("phones of one IPv6 network count together, IPv4 addresses apart")
   func networks() throws {
     let (one, same) = (try #require(IPAddress("2001:db8::1")), try #require(IPAddress("2001:db8::ffff:2")))

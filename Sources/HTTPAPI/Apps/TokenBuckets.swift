@@ -15,6 +15,8 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   let keyLimit: Int
   private var buckets: [Key: Bucket] = [:]
   private var shared: Bucket?
+  /// When full buckets were looked for last.
+  private var sweptAt: MonotonicTime?
 
   init(burst: Double, rate: Double, keyLimit: Int = 10_000) {
     self.burst = burst
@@ -29,7 +31,8 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
       buckets[key] = rest
       return isTaken
     }
-    if buckets.count >= keyLimit { forgetFull(now) }
+    // Once a second, or whoever invents addresses would have all buckets looked through for each.
+    if buckets.count >= keyLimit, sweptAt.map({ now.since($0) >= .seconds(1) }) ?? true { forgetFull(now) }
     guard buckets.count < keyLimit else {
       let (rest, isTaken) = taken(shared ?? Bucket(calls: burst, at: now), now)
       shared = rest
@@ -50,6 +53,7 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
 
   /// A full bucket is as good as none.
   private mutating func forgetFull(_ now: MonotonicTime) {
+    sweptAt = now
     buckets = buckets.filter { calls(in: $0.value, now) < burst }
   }
 }
