@@ -37,6 +37,22 @@ private func notification(_ target: String = #"{"interests":["news"]}"#, _ more:
     }
   }
 
+  @Test("a store that cannot be written for a while still answers what only reads, at a key's first use too")
+  func readsWhileLocked() async throws {
+    try await withAPI { api in
+      let key = try await api.key()
+      let holder = try BuiltProgram(path: "/usr/bin/sqlite3").start([api.directory.path(of: "relay.db")])
+      holder.write(Array("BEGIN IMMEDIATE; SELECT 'locked';\n".utf8))
+      _ = try await holder.line(beginningWith: "locked")
+
+      let reply = try await api.call("GET", "/v1/apps", key: key)
+
+      holder.closeInput()
+      _ = try await holder.result()
+      #expect(reply.status == 200)
+    }
+  }
+
   @Test("every fault of a body is listed with its path; what is no JSON, or too large, says so")
   func faults() async throws {
     try await withAPI { api in

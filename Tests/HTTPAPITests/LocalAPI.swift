@@ -16,7 +16,7 @@ final class LocalAPI: Sendable {
   let server: HTTPServer
   let port: UInt16
   let context: APIContext
-  private let directory: TemporaryDirectory
+  let directory: TemporaryDirectory
   private let running: Task<Void, Never>
 
   /// Serves every surface.

@@ -45,7 +45,8 @@ final class KeyChecker: Sendable {
     known.withLock { $0[id] = Known(key: key, until: now + Self.trust) }
     let wall = context.clocks.wallTime()
     if key.revokedAt == nil, wall.value - (key.lastUsedAt?.value ?? 0) > Self.useInterval.wholeMilliseconds {
-      try await context.store.noteUse(of: id)
+      // For people who look for unused keys: a store that cannot be written holds up no request for it, and the next look tries again.
+      Task { [store = context.store] in try? await store.noteUse(of: id) }
     }
     return key
   }
