@@ -3,6 +3,10 @@ import PushCore
 
 /// What a worker tells the outside beside its receipts. The composition root makes log lines and metrics of it.
 public enum WorkerEvent: Sendable, Equatable {
+  /// The store was called: a claim or a flush.
+  case timed(TimedMetric, Duration)
+  /// APNs answered: how long that took, and why it did not accept, by the text of the reason.
+  case answered(latencies: DurationCounts, refusals: [String: Int])
   /// Work was leased.
   case claimed(lane: Lane, tasks: Int)
   /// Receipts were written.

@@ -13,6 +13,8 @@ public struct APIContext: Sendable {
   public var logger: Logger
   /// The process's counters.
   public var metrics: Metrics
+  /// What is found out only when `/metrics` is asked for.
+  public var gauges: @Sendable () async -> [PrometheusText.Gauge]
   /// SHA-256.
   public var sha256: @Sendable ([UInt8]) -> [UInt8]
   /// The words for a reason; the text is that of a reason only the store knows.
@@ -31,6 +33,7 @@ public struct APIContext: Sendable {
   /// A context by its parts.
   public init(
     store: any FullStore, apps: AppDirectory, clocks: any Clocks, logger: Logger, metrics: Metrics,
+    gauges: @escaping @Sendable () async -> [PrometheusText.Gauge] = { [] },
     sha256: @escaping @Sendable ([UInt8]) -> [UInt8],
     reasonText: @escaping @Sendable (ReasonID, String?) -> String?,
     apnsID: @escaping @Sendable (NotificationID, DeviceID) throws -> String,
@@ -42,6 +45,7 @@ public struct APIContext: Sendable {
     self.clocks = clocks
     self.logger = logger
     self.metrics = metrics
+    self.gauges = gauges
     self.sha256 = sha256
     self.reasonText = reasonText
     self.apnsID = apnsID

@@ -55,6 +55,15 @@ public final class ProviderTokens: Sendable {
     }
   }
 
+  /// How old each token is, by key.
+  var ages: [(keyID: String, age: Duration)] {
+    let (now, monotonic) = (clocks.wallTime(), clocks.monotonicTime())
+    return entries.withLock { $0 }.map { identity, entry in
+      let age = Self.age(of: entry.token, entry.ageWhenSeen, entry.seenAt, now, monotonic)
+      return (identity.keyID, max(age.wall, age.monotonic ?? .zero))
+    }.sorted { $0.keyID < $1.keyID }
+  }
+
   /// The token to present now; minted and stored first when it is time.
   func token(for key: ProviderKey) async throws(ProviderTokenFailure) -> ProviderToken {
     if let current = current(key) { return current }

@@ -99,6 +99,9 @@ public final class APNsSender: PushSender {
     }
   }
 
+  /// How old the provider tokens are that this process presents, by key.
+  public var providerTokenAges: [(keyID: String, age: Duration)] { tokens.ages }
+
   /// The state of all connections.
   public func snapshot() async -> [HTTP2OriginSnapshot] { await client.snapshot() }
 

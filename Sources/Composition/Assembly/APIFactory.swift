@@ -10,11 +10,13 @@ extension CommandContext {
   ///
   /// - Throws: ``ConfigurationError`` when an address cannot be taken or a certificate cannot be used.
   func apiServer(
-    store: any FullStore, apps: AppDirectory, logger: Logger, metrics: Metrics, version: String
+    store: any FullStore, apps: AppDirectory, logger: Logger, metrics: Metrics,
+    gauges: @escaping @Sendable () async -> [PrometheusText.Gauge] = { [] }, version: String
   ) throws -> HTTPServer {
     let directory = self
     let api = APIContext(
-      store: store, apps: apps, clocks: clocks, logger: logger, metrics: metrics, sha256: Digests.sha256,
+      store: store, apps: apps, clocks: clocks, logger: logger, metrics: metrics, gauges: gauges,
+      sha256: Digests.sha256,
       reasonText: { ReasonTable.text(of: $0, stored: $1) },
       apnsID: { try APNsID.make(notification: $0, device: $1) },
       bind: { try await directory.bind(store, topics: [$0]) }, version: version,

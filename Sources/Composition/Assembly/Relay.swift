@@ -42,7 +42,8 @@ public final class Relay: Sendable {
     try await bind(keys, store, logger)
     let server =
       listens && !configuration.listeners.isEmpty
-      ? try context.apiServer(store: store, apps: apps, logger: logger, metrics: metrics, version: version.version)
+      ? try context.apiServer(
+        store: store, apps: apps, logger: logger, metrics: metrics, gauges: sender.gauges, version: version.version)
       : nil
     let relay = Relay(
       context: context, logger: logger, store: store, sender: sender, worker: worker, apps: apps, server: server)

@@ -17,6 +17,10 @@ public struct WorkerLog: Sendable {
   /// Takes one event.
   public func note(_ event: WorkerEvent) {
     switch event {
+    case .timed(let metric, let duration): metrics.record(duration, of: metric)
+    case .answered(let latencies, let refusals):
+      metrics.record(latencies, of: .push)
+      for (reason, count) in refusals { metrics.add(Int64(count), to: .refusals, reason) }
     case .claimed(let lane, let tasks):
       metrics.add(Int64(tasks), to: .tasksClaimed)
       logger.debug("tasks claimed", ["lane": .string(lane.name), "task.count": .count(tasks)])

@@ -19,7 +19,9 @@ extension LaneLoop {
           lane: lane, owner: configuration.owner, lease: lease, window: ask.window, credentials: usable,
           limit: ask.limit)
         guard let tasks = await self.ask({ () throws(StoreError) in try await store.claim(request) }) else { return }
-        schedule.asked(ask, got: tasks.count, at: clocks.monotonicTime())
+        let answeredAt = clocks.monotonicTime()
+        tell(.timed(.claim, answeredAt.since(claimedAt)))
+        schedule.asked(ask, got: tasks.count, at: answeredAt)
         if !tasks.isEmpty { tell(.claimed(lane: lane, tasks: tasks.count)) }
         guard await adopt(tasks, claimedAt: claimedAt) else { return }
       }

@@ -33,6 +33,7 @@ extension LaneLoop {
       let states = try await store.flush(
         flushes, retirements: unwrittenRetirements, owner: configuration.owner, lease: lease)
       storeWorked()
+      tell(.timed(.flush, clocks.monotonicTime().since(now)))
       unwrittenRetirements = []
       for (index, run) in due.enumerated() { written(run, flushes[index], states[index], at: now) }
     } catch  where error.isTransient || due.count == 1 {

@@ -106,12 +106,20 @@ extension LaneLoop {
   /// Counts, before they are settled, refusals that may be a setting of ours, and failures that an operator should know of.
   private func noteRefusals(in answers: [[PushAnswer]]) {
     var tallies: [CredentialID: Tally] = [:]
+    var latencies = DurationCounts()
+    var reasons: [PushReason: Int] = [:]
     var last: (batch: UInt64, credential: CredentialID)?
     for answer in answers.joined() {
+      if answer.status != 0 {
+        latencies.add(.milliseconds(answer.latencyMilliseconds))
+        if answer.status != 200, let reason = answer.verdict.reason { reasons[reason, default: 0] += 1 }
+      }
       if last?.batch != answer.batch { last = batches[answer.batch].map { (answer.batch, $0.credential) } }
       guard let last else { continue }
       tally(answer, in: &tallies[last.credential, default: Tally()])
     }
+    let refusals = Dictionary(reasons.map { (sender.text(of: $0.key), $0.value) }) { $0 + $1 }
+    if !latencies.isEmpty { tell(.answered(latencies: latencies, refusals: refusals)) }
     for (credential, tally) in tallies {
       let blown = fuses[credential, default: RetirementFuse()].note(
         answers: tally.answers, accepted: tally.accepted, refusals: tally.refusals, at: clocks.monotonicTime())

@@ -6,16 +6,16 @@ enum GetMetrics {
   static let route = Route(
     .get, "/metrics", .operations, .open,
     "The process's counters and the age of the queue, in the text format of Prometheus.",
-    answers: [RouteAnswer(200, "Text.")]
+    answers: [RouteAnswer(200, "Text.", types: ["text/plain"])]
   ) { call in
-    var gauges: [PrometheusText.Gauge] = []
+    var gauges = await call.context.gauges()
     do {
       let now = call.context.clocks.wallTime()
-      gauges = try await call.context.store.backlog().map { backlog in
+      gauges += try await call.context.store.backlog().map { backlog in
         let age = backlog.oldestDueAt.map { max(now.value - $0.value, 0) } ?? 0
         return PrometheusText.Gauge(
-          name: "pushrelay_queue_age_seconds", label: Metric.Label(name: "lane", value: backlog.lane.name),
-          value: Double(age) / 1000)
+          "pushrelay_queue_age_seconds", "How long the oldest due task of a lane has waited.",
+          label: Metric.Label(name: "lane", value: backlog.lane.name), value: Double(age) / 1000)
       }
     } catch {
       // The other metrics are wanted most when the store is gone.

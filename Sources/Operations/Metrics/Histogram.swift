@@ -6,14 +6,52 @@ public enum TimedMetric: Int, Sendable, CaseIterable {
   case httpRequest
   /// From the store's call for an enqueue to its durable commit.
   case enqueue
+  /// A claim of work from the store.
+  case claim
+  /// A transaction of the store that writes results.
+  case flush
+  /// From a push's first byte to APNs' answer.
+  case push
 
   /// The name as in Prometheus, in seconds.
   public var name: String {
     switch self {
     case .httpRequest: "pushrelay_http_request_seconds"
     case .enqueue: "pushrelay_store_enqueue_seconds"
+    case .claim: "pushrelay_store_claim_seconds"
+    case .flush: "pushrelay_store_flush_seconds"
+    case .push: "pushrelay_apns_answer_seconds"
     }
   }
+
+  /// What is timed, in one sentence.
+  public var help: String {
+    switch self {
+    case .httpRequest: "From the head of an HTTP request to its answer."
+    case .enqueue: "From the call that stores a notification to its durable commit."
+    case .claim: "Claims of work from the store."
+    case .flush: "Transactions of the store that write results."
+    case .push: "From the first byte of a push to the answer of APNs, in whole milliseconds."
+    }
+  }
+}
+
+/// Durations counted by one owner, to be added to a ``Histogram`` at once.
+public struct DurationCounts: Sendable, Equatable {
+  fileprivate(set) var counts = [Int64](repeating: 0, count: Histogram.bounds.count + 1)
+  fileprivate(set) var nanoseconds: Int64 = 0
+
+  /// Nothing counted.
+  public init() {}
+
+  /// Counts one duration.
+  public mutating func add(_ duration: Duration) {
+    counts[Histogram.index(of: duration)] += 1
+    nanoseconds &+= Int64(clamping: duration.wholeNanoseconds)
+  }
+
+  /// Whether nothing is counted.
+  public var isEmpty: Bool { counts.allSatisfy { $0 == 0 } }
 }
 
 /// Counts durations in steps that double from half a millisecond on; any thread may record.
@@ -44,9 +82,20 @@ public final class Histogram: Sendable {
 
   /// Counts one duration.
   public func record(_ duration: Duration) {
-    let index = Self.bounds.firstIndex { duration <= $0 } ?? Self.bounds.count
-    cells[index].value.wrappingAdd(1, ordering: .relaxed)
+    cells[Self.index(of: duration)].value.wrappingAdd(1, ordering: .relaxed)
     nanoseconds.value.wrappingAdd(Int64(clamping: duration.wholeNanoseconds), ordering: .relaxed)
+  }
+
+  /// Counts many.
+  public func record(_ durations: DurationCounts) {
+    for (cell, count) in zip(cells, durations.counts) where count > 0 {
+      cell.value.wrappingAdd(count, ordering: .relaxed)
+    }
+    nanoseconds.value.wrappingAdd(durations.nanoseconds, ordering: .relaxed)
+  }
+
+  fileprivate static func index(of duration: Duration) -> Int {
+    bounds.firstIndex { duration <= $0 } ?? bounds.count
   }
 
   /// What was recorded so far; each number is read by itself.

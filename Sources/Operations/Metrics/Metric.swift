@@ -69,40 +69,55 @@ public enum Metric: Int, Sendable, CaseIterable {
     public let name: String
     /// What tells metrics of one name apart: a label's name and value.
     public let label: Label?
+    /// What it counts, in one sentence; the same for all labels of one name.
+    public let help: String
 
-    fileprivate init(_ kind: Kind, _ name: String, outcome: String? = nil) {
-      self.init(kind, name, label: outcome.map { Label(name: "outcome", value: $0) })
-    }
-
-    fileprivate init(_ kind: Kind, _ name: String, label: Label?) {
+    fileprivate init(_ kind: Kind, _ name: String, _ help: String, label: Label? = nil) {
       self.kind = kind
       self.name = "pushrelay_\(name)"
       self.label = label
+      self.help = help
     }
   }
 
   /// What is said of this metric wherever it is shown.
   public var description: Description {
     switch self {
-    case .notificationsEnqueued: Description(.counter, "notifications_enqueued_total")
-    case .deliveriesAccepted: Description(.counter, "deliveries_total", outcome: "accepted")
-    case .deliveriesRejected: Description(.counter, "deliveries_total", outcome: "rejected")
-    case .deliveriesExpired: Description(.counter, "deliveries_total", outcome: "expired")
-    case .deliveriesCanceled: Description(.counter, "deliveries_total", outcome: "canceled")
-    case .deliveriesFailed: Description(.counter, "deliveries_total", outcome: "failed")
-    case .deliveriesSkipped: Description(.counter, "deliveries_total", outcome: "skipped")
-    case .retriesScheduled: Description(.counter, "retries_scheduled_total")
-    case .connectionsOpened: Description(.counter, "apns_connections_opened_total")
-    case .connectionFailures: Description(.counter, "apns_connection_failures_total")
-    case .goAwaysReceived: Description(.counter, "apns_goaways_total")
-    case .tasksClaimed: Description(.counter, "tasks_claimed_total")
-    case .leasesLost: Description(.counter, "leases_lost_total")
-    case .flushes: Description(.counter, "flushes_total")
-    case .connectionsOpen: Description(.gauge, "apns_connections")
-    case .appsPaused: Description(.gauge, "apps_paused")
-    case .httpSuccesses: Description(.counter, "http_requests_total", label: Label(name: "class", value: "success"))
-    case .httpCallerFaults: Description(.counter, "http_requests_total", label: Label(name: "class", value: "4xx"))
-    case .httpServerFaults: Description(.counter, "http_requests_total", label: Label(name: "class", value: "5xx"))
+    case .notificationsEnqueued:
+      Description(.counter, "notifications_enqueued_total", "Notifications taken into the queue over HTTP.")
+    case .deliveriesAccepted: Self.deliveries("accepted")
+    case .deliveriesRejected: Self.deliveries("rejected")
+    case .deliveriesExpired: Self.deliveries("expired")
+    case .deliveriesCanceled: Self.deliveries("canceled")
+    case .deliveriesFailed: Self.deliveries("failed")
+    case .deliveriesSkipped: Self.deliveries("skipped")
+    case .retriesScheduled: Description(.counter, "retries_scheduled_total", "Tries that will be made again.")
+    case .connectionsOpened:
+      Description(.counter, "apns_connections_opened_total", "Connections to APNs that were made.")
+    case .connectionFailures:
+      Description(.counter, "apns_connection_failures_total", "Connections to APNs that could not be made.")
+    case .goAwaysReceived: Description(.counter, "apns_goaways_total", "GOAWAY frames received.")
+    case .tasksClaimed: Description(.counter, "tasks_claimed_total", "Tasks leased from the queue.")
+    case .leasesLost:
+      Description(.counter, "leases_lost_total", "Leases found to be lost when their results were written.")
+    case .flushes: Description(.counter, "flushes_total", "Tasks of which results were written.")
+    case .connectionsOpen: Description(.gauge, "apns_connections", "Connections to APNs that are open.")
+    case .appsPaused: Description(.gauge, "apps_paused", "Apps whose sending is paused.")
+    case .httpSuccesses: Self.requests("success")
+    case .httpCallerFaults: Self.requests("4xx")
+    case .httpServerFaults: Self.requests("5xx")
     }
+  }
+
+  private static func deliveries(_ outcome: String) -> Description {
+    Description(
+      .counter, "deliveries_total", "Deliveries that are final, by outcome.",
+      label: Label(name: "outcome", value: outcome))
+  }
+
+  private static func requests(_ kind: String) -> Description {
+    Description(
+      .counter, "http_requests_total", "HTTP requests that were answered, by the class of the answer.",
+      label: Label(name: "class", value: kind))
   }
 }

@@ -17,6 +17,7 @@ public final class Metrics: Sendable {
 
   private let cells: [Cell]
   private let histograms: [Histogram]
+  private let words = Lock([WordCounts](repeating: WordCounts(), count: WordedMetric.allCases.count))
 
   /// All at zero.
   public init() {
@@ -26,6 +27,21 @@ public final class Metrics: Sendable {
 
   /// Counts how long something took.
   public func record(_ duration: Duration, of metric: TimedMetric) { histograms[metric.rawValue].record(duration) }
+
+  /// Counts how long many things of one kind took.
+  public func record(_ durations: DurationCounts, of metric: TimedMetric) {
+    histograms[metric.rawValue].record(durations)
+  }
+
+  /// Adds to what is counted by a word.
+  public func add(_ amount: Int64, to metric: WordedMetric, _ word: String) {
+    words.withLock { $0[metric.rawValue].add(amount, word) }
+  }
+
+  /// What was counted by words, in their order.
+  public func counts(of metric: WordedMetric) -> [(word: String, count: Int64)] {
+    words.withLock { $0[metric.rawValue].counts }.sorted { $0.key < $1.key }.map { ($0.key, $0.value) }
+  }
 
   /// How long something took, so far.
   public func histogram(of metric: TimedMetric) -> Histogram.Snapshot { histograms[metric.rawValue].snapshot() }
