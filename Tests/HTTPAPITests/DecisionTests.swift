@@ -103,6 +103,17 @@ import Testing
     #expect(Router.allow(methods) == "GET, HEAD, OPTIONS")
   }
 
+  @Test("a path that spells a segment out is not taken for one with a parameter there")
+  func hiding() {
+    let router = Router(Routes.all, surfaces: [.device])
+
+    guard case .route = router.match("DELETE", ["token", "ab"]) else { return #expect(Bool(false)) }
+    guard case .otherMethods(let methods) = router.match("DELETE", ["token", "notify"]) else {
+      return #expect(Bool(false))
+    }
+    #expect(methods == [.post])
+  }
+
   @Test("the OpenAPI document describes every route and every schema that it names")
   func openAPI() throws {
     let document = try JSONValue(parsing: OpenAPIDocument(Routes.all, version: "1.0").bytes)
@@ -114,7 +125,9 @@ import Testing
       let names = operation?["parameters"]?.array?.compactMap { $0["name"]?.string } ?? []
       #expect(names == route.parameterNames + route.query.map(\.name), "\(route.path)")
       #expect((operation?["requestBody"] != nil) == (route.body != nil), "\(route.path)")
-      #expect(operation?["responses"]?.object?.count == route.answers.count + 1, "\(route.path)")
+      let statuses = operation?["responses"]?.object?.map(\.name) ?? []
+      #expect(Set(statuses).count == statuses.count, "\(route.path)")
+      #expect(Set(route.answers.map { String($0.status) }).isSubset(of: statuses), "\(route.path)")
     }
     #expect(document["paths"]?.object?.count == Set(Routes.all.map(\.path)).count)
     #expect(Set(schemas.map(\.name)) == Set(SchemaName.allCases.map(\.rawValue)))

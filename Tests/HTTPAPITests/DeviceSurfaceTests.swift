@@ -117,8 +117,7 @@ import Testing
   @Test("an address that calls too often hears it: 429 as a rule, 503 where a Beams SDK would never stop")
   func limits() async throws {
     try await withAPI(settings: BeamsSettings.json, clocks: DrivenClocks()) { api in
-      for _ in 0..<400
-      where api.context.limits.allowsApp(IPAddress("127.0.0.1"), now: api.context.clocks.monotonicTime()) {}
+      while api.context.limits.wait(ofApp: IPAddress("127.0.0.1"), now: api.context.clocks.monotonicTime()) != nil {}
       let registration = try await api.call("POST", "/token", body: "{}")
       let beams = try await api.call("GET", BeamsSettings.devices + "/x")
 
@@ -134,7 +133,7 @@ import Testing
   func buckets() {
     var buckets = TokenBuckets<Int>(burst: 2, rate: 1, keyLimit: 2)
     func take(_ keys: Int..., after: Duration) -> [Bool] {
-      keys.map { buckets.take($0, now: MonotonicTime(nanoseconds: 1) + after) }
+      keys.map { buckets.take($0, now: MonotonicTime(nanoseconds: 1) + after) != nil }
     }
 
     #expect(take(1, 1, 1, after: .zero) == [true, true, false])
@@ -145,11 +144,24 @@ import Testing
     #expect(take(3, 4, 5, after: .seconds(60)) == [true, true, true])
   }
 
+  @Test("calls beyond the burst wait for their turn, each behind the other, and only so many may")
+  func waiting() {
+    var buckets = TokenBuckets<Int>(burst: 1, rate: 10, waiting: 2)
+    func take(after milliseconds: Int64) -> Duration? {
+      buckets.take(1, now: MonotonicTime(nanoseconds: 1) + .milliseconds(milliseconds))
+    }
+
+    #expect([take(after: 0), take(after: 0), take(after: 0)] == [.zero, .milliseconds(100), .milliseconds(200)])
+    #expect(take(after: 0) == nil)
+    #expect(take(after: 100) == .milliseconds(200))
+    #expect(take(after: 400) == .zero)
+  }
+
   @Test("buckets that are full again are looked for once a second, however many new addresses come")
   func sweeps() {
     var buckets = TokenBuckets<Int>(burst: 1, rate: 10, keyLimit: 1)
     func take(_ keys: Int..., after milliseconds: Int64) -> [Bool] {
-      keys.map { buckets.take($0, now: MonotonicTime(nanoseconds: 1) + .milliseconds(milliseconds)) }
+      keys.map { buckets.take($0, now: MonotonicTime(nanoseconds: 1) + .milliseconds(milliseconds)) != nil }
     }
 
     #expect(take(1, after: 0) == [true])

@@ -81,8 +81,9 @@ final class LocalAPI: Sendable {
     var lines = ["\(method) \(target) HTTP/1.1", "Host: localhost", "Connection: close"] + fields
     if let key { lines.append("Authorization: Bearer \(key)") }
     if !body.isEmpty || method == "POST" { lines.append("Content-Length: \(body.utf8.count)") }
-    let reply = try await raw(lines.joined(separator: "\r\n") + "\r\n\r\n" + body)
-    return try HTTPReply(reply)
+    let reply = try HTTPReply(try await raw(lines.joined(separator: "\r\n") + "\r\n\r\n" + body))
+    try DocumentedAnswers.check(reply, to: method, target)
+    return reply
   }
 
   /// Sends bytes on a connection of its own and gives everything that comes back until it is closed.
@@ -96,6 +97,26 @@ final class LocalAPI: Sendable {
   private static let digest: @Sendable ([UInt8]) -> [UInt8] = { bytes in
     let hash = bytes.reduce(UInt64(0xcbf2_9ce4_8422_2325)) { ($0 ^ UInt64($1)) &* 0x0000_0100_0000_01b3 }
     return (0..<8).map { UInt8(truncatingIfNeeded: hash >> (8 * $0)) }
+  }
+}
+
+/// Whatever a test asks: the OpenAPI document has the answer.
+private enum DocumentedAnswers {
+  private static let router = Router(Routes.all, surfaces: Set(Configuration.Surface.allCases))
+
+  static func check(_ reply: HTTPReply, to method: String, _ target: String) throws {
+    guard let segments = try? RequestTarget(raw: target).segments,
+      case .route(let route, _) = router.match(method, segments)
+    else { return }
+    // Where the settings do not open it, nothing is there.
+    if route.opening != nil, reply.status == 404 { return }
+    let type = reply["content-type"].map { String($0.prefix { $0 != ";" }) }
+    let isDocumented = route.allAnswers.contains { answer in
+      answer.status == reply.status && (type == nil || answer.content.contains { $0.type == type })
+    }
+    guard isDocumented else {
+      throw SupportError("\(method) \(route.path) answers \(reply.status) \(type ?? ""), which is not in the document")
+    }
   }
 }
 

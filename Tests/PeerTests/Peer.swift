@@ -12,6 +12,7 @@ enum Peer {
   /// The Python with the packages of `requirements.txt`; `scripts/test` makes it.
   static let packagesPython = packages("python3")
   static let hypercorn = packages("hypercorn")
+  static let schemathesis = packages("schemathesis")
 
   /// Debian's python3-h2.
   static let h2Package = "/usr/lib/python3/dist-packages/h2"

@@ -53,13 +53,18 @@ extension Route {
   static func app(
     _ method: Method, _ path: String, _ form: RefusalForm, _ summary: String,
     opening: Configuration.DeviceAPI.OpenEndpoint? = nil, query: [QueryParameter] = [], body: SchemaName? = nil,
-    answers: [RouteAnswer], run: @escaping @Sendable (Call) async throws -> Answer
+    answers: [RouteAnswer], refusals: [Int] = [], run: @escaping @Sendable (Call) async throws -> Answer
   ) -> Route {
-    var route = Route(method, path, .device, .open, summary, query: query, body: body, answers: answers) { call in
+    let refusals = refusals + (form == .beamsDevice ? [] : [429])
+    var route = Route(
+      method, path, .device, .open, summary, query: query, body: body, answers: answers, refusals: refusals
+    ) { call in
       try await form.refusing(call) {
-        guard call.context.limits.allowsApp(call.request.client, now: call.context.clocks.monotonicTime()) else {
+        let (clocks, now) = (call.context.clocks, call.context.clocks.monotonicTime())
+        guard let wait = call.context.limits.wait(ofApp: call.request.client, now: now) else {
           throw Problem(.tooManyRequests, "too many calls from this address; try again later")
         }
+        if wait > .zero { await clocks.sleep(until: now + wait) }
         return try await run(call)
       }
     }

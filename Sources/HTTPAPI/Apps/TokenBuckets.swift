@@ -1,6 +1,7 @@
 import Operations
 
-/// How often each of many keys may come: a bucket a key, that fills with time and pays for each call.
+/// How often each of many keys may come: a bucket a key, that fills with time and pays for each call. A few calls may come before
+/// there is something to pay them with, and wait.
 struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   private struct Bucket {
     var calls: Double
@@ -11,6 +12,8 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   let burst: Double
   /// How many more each second.
   let rate: Double
+  /// How many may wait for their turn.
+  let waiting: Double
   /// How many keys are told apart; beyond, all new ones share a bucket, so that nobody fills the memory with addresses.
   let keyLimit: Int
   private var buckets: [Key: Bucket] = [:]
@@ -18,33 +21,36 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
   /// When full buckets were looked for last.
   private var sweptAt: MonotonicTime?
 
-  init(burst: Double, rate: Double, keyLimit: Int = 10_000) {
+  init(burst: Double, rate: Double, waiting: Double = 0, keyLimit: Int = 10_000) {
     self.burst = burst
     self.rate = rate
+    self.waiting = waiting
     self.keyLimit = keyLimit
   }
 
-  /// Takes one call of a key; false when it is one too many.
-  mutating func take(_ key: Key, now: MonotonicTime) -> Bool {
+  /// Takes one call of a key: how long it is to wait for its turn; nil when it is one too many.
+  mutating func take(_ key: Key, now: MonotonicTime) -> Duration? {
     if let bucket = buckets[key] {
-      let (rest, isTaken) = taken(bucket, now)
+      let (rest, wait) = taken(bucket, now)
       buckets[key] = rest
-      return isTaken
+      return wait
     }
     // Once a second, or whoever invents addresses would have all buckets looked through for each.
     if buckets.count >= keyLimit, sweptAt.map({ now.since($0) >= .seconds(1) }) ?? true { forgetFull(now) }
     guard buckets.count < keyLimit else {
-      let (rest, isTaken) = taken(shared ?? Bucket(calls: burst, at: now), now)
+      let (rest, wait) = taken(shared ?? Bucket(calls: burst, at: now), now)
       shared = rest
-      return isTaken
+      return wait
     }
     buckets[key] = Bucket(calls: burst - 1, at: now)
-    return true
+    return .zero
   }
 
-  private func taken(_ bucket: Bucket, _ now: MonotonicTime) -> (Bucket, Bool) {
+  private func taken(_ bucket: Bucket, _ now: MonotonicTime) -> (Bucket, Duration?) {
     let calls = calls(in: bucket, now)
-    return calls >= 1 ? (Bucket(calls: calls - 1, at: now), true) : (Bucket(calls: calls, at: now), false)
+    let rest = calls - 1
+    guard rest >= -waiting else { return (Bucket(calls: calls, at: now), nil) }
+    return (Bucket(calls: rest, at: now), .seconds(max(-rest, 0) / rate))
   }
 
   private func calls(in bucket: Bucket, _ now: MonotonicTime) -> Double {
@@ -60,18 +66,20 @@ struct TokenBuckets<Key: Hashable & Sendable>: Sendable {
 
 /// The limits of the surfaces that everybody reaches, shared by all listeners of the process.
 final class SurfaceLimits: Sendable {
-  /// Calls of apps from one address: a launch makes three or four, and a mobile network has many phones behind one address.
-  private let apps = Lock(TokenBuckets<IPAddress?>(burst: 300, rate: 20))
+  /// Calls of apps from one address: a launch makes three or four, and a mobile network has thousands of phones behind one
+  /// address. Who comes faster is slowed down for up to a second before anything is refused.
+  private let apps = Lock(TokenBuckets<IPAddress?>(burst: 500, rate: 100, waiting: 100))
   /// Publishes and other calls with the key of one Beams instance.
   private let instances = Lock(TokenBuckets<String>(burst: 100, rate: 100))
 
-  /// Whether an app may call from this address. IPv6 addresses count by their network of 64 bits, which one subscriber has.
-  func allowsApp(_ address: IPAddress?, now: MonotonicTime) -> Bool {
+  /// How long a call of an app from this address waits; nil: it is refused. IPv6 addresses count by their network of 64 bits,
+  /// which one subscriber has.
+  func wait(ofApp address: IPAddress?, now: MonotonicTime) -> Duration? {
     apps.withLock { $0.take(address?.network64, now: now) }
   }
 
   /// Whether the backend of an instance may call.
   func allowsBackend(of instance: String, now: MonotonicTime) -> Bool {
-    instances.withLock { $0.take(instance, now: now) }
+    instances.withLock { $0.take(instance, now: now) } != nil
   }
 }

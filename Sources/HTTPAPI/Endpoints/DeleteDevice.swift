@@ -2,7 +2,7 @@
 enum DeleteDevice {
   static let route = Route(
     .delete, "/v1/devices/{token}", .backend, .key(.devices), "Removes a device and its subscriptions.",
-    query: [.topic, .environment], answers: [RouteAnswer(204, "Removed.")]
+    query: [.topic, .environment], answers: [RouteAnswer(204, "Removed.")], refusals: [404, 422]
   ) { call in
     let token = try call.deviceToken()
     let topic = try call.topic(call.query["topic"])

@@ -3,7 +3,7 @@ enum DeleteNotification {
   static let route = Route(
     .delete, "/v1/notifications/{id}", .backend, .key(.send),
     "Cancels what is not handed to a connection yet; pushes on their way still get their receipts.",
-    answers: [RouteAnswer(200, "Canceled.", .canceled)]
+    answers: [RouteAnswer(200, "Canceled.", .canceled)], refusals: [404, 409]
   ) { call in
     let id = try await call.notification().id
     guard try await call.context.store.cancel(id) == true else {

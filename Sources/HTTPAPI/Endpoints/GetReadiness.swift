@@ -5,7 +5,7 @@ enum GetReadiness {
   static let route = Route(
     .get, "/readyz", .operations, .open,
     "Tells whether the store can be reached and credentials are loaded; 503 with the reasons otherwise.",
-    answers: [RouteAnswer(200, "Ready.", .readiness)]
+    answers: [RouteAnswer(200, "Ready.", .readiness), RouteAnswer(503, "Not ready; the reasons say why.", .readiness)]
   ) { call in
     var reasons: [String] = []
     if call.context.apps.isEmpty { reasons.append("no app is configured") }

@@ -8,10 +8,14 @@ enum GetReceipts {
     .get, "/v1/notifications/{id}/receipts", .backend, .key(.read),
     "Shows the last attempt for each device. With Accept: text/csv or application/x-ndjson all receipts are streamed; limit does not apply then.",
     query: [
-      QueryParameter("outcome", "Only this outcome."),
-      QueryParameter("attempts", "last; earlier attempts are not kept apart."), .limit, .cursor,
+      QueryParameter("outcome", "Only this outcome.", oneOf: Outcome.allCases.map(\.name)),
+      QueryParameter("attempts", "Earlier attempts are not kept apart.", oneOf: ["last"]), .limit, .cursor,
     ],
-    answers: [RouteAnswer(200, "A page, or everything as text/csv or application/x-ndjson.", .receiptList)], run: run)
+    answers: [
+      RouteAnswer(
+        200, "A page, or everything as text/csv or application/x-ndjson.", .receiptList,
+        types: ["text/csv", "application/x-ndjson"])
+    ], refusals: [404], run: run)
 
   private static func run(_ call: Call) async throws -> Answer {
     let outcome = try outcome(call)

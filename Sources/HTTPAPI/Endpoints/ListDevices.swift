@@ -7,8 +7,10 @@ enum ListDevices {
     .get, "/v1/devices", .backend, .key(.read),
     "The feed of devices that APNs called gone, in the order of their retirement. Ask again with the time of the last one as since to get what came after.",
     query: [
-      QueryParameter("state", "retired."),
-      QueryParameter("since", "Only those that retired at this time or later (RFC 3339)."), .limit, .cursor,
+      QueryParameter("state", "Must be given.", oneOf: ["retired"]),
+      QueryParameter(
+        "since", "Only those that retired at this time or later.", schema: #"{"type":"string","format":"date-time"}"#),
+      .limit, .cursor,
     ],
     answers: [RouteAnswer(200, "A page. Interests are not shown.", .deviceList)], run: run)
 

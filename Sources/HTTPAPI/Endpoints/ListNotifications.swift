@@ -6,7 +6,7 @@ enum ListNotifications {
     .get, "/v1/notifications", .backend, .key(.read),
     "Lists notifications, newest first. A page can be short, or empty, although more follow: next_cursor tells.",
     query: [
-      QueryParameter("state", "Only in this state: scheduled, queued, sending, held, parked, done or canceled."),
+      QueryParameter("state", "Only in this state.", oneOf: NotificationState.allCases.map(\.rawValue)),
       .limit,
       .cursor,
     ],

@@ -5,7 +5,7 @@ enum PauseApp {
   static let pause = Route(
     .post, "/v1/apps/{topic}/pause", .backend, .key(.apps),
     "Stops sending for an app, all its topics; its notifications wait, uncounted.",
-    answers: [RouteAnswer(200, "Paused.", .apps)]
+    answers: [RouteAnswer(200, "Paused.", .apps)], refusals: [404]
   ) { call in
     try await change(call) { try await call.context.store.hold($0, reason: Credential.pausedByOperator) }
   }
@@ -13,7 +13,7 @@ enum PauseApp {
   static let resume = Route(
     .post, "/v1/apps/{topic}/resume", .backend, .key(.apps),
     "Sends again for an app that was paused, by an operator or because APNs refused its credential.",
-    answers: [RouteAnswer(200, "Resumed.", .apps)]
+    answers: [RouteAnswer(200, "Resumed.", .apps)], refusals: [404]
   ) { call in try await change(call) { try await call.context.store.resume($0) } }
 
   private static func change(_ call: Call, _ act: ([CredentialID]) async throws -> Void) async throws -> Answer {

@@ -10,7 +10,7 @@ enum PostNotification {
     answers: [
       RouteAnswer(202, "Enqueued.", .enqueued),
       RouteAnswer(200, "The same was enqueued under this Idempotency-Key before.", .enqueued),
-    ], run: run)
+    ], refusals: [409, 422], run: run)
 
   private static func run(_ call: Call) async throws -> Answer {
     let request = try NotificationRequest(json: call.request.body)

@@ -3,12 +3,16 @@ import PushCore
 
 /// `PUT /v1/devices/{token}`: registers a device or refreshes it.
 enum PutDevice {
-  static let route = Route(
-    .put, "/v1/devices/{token}", .backend, .key(.devices),
-    "Registers a device, or refreshes it: what is absent stays, what is given replaces; another user than before loses interests that are not given.",
-    body: .deviceChanges,
-    answers: [RouteAnswer(201, "It was not registered before.", .device), RouteAnswer(200, "Refreshed.", .device)],
-    run: run)
+  static let route = {
+    var route = Route(
+      .put, "/v1/devices/{token}", .backend, .key(.devices),
+      "Registers a device, or refreshes it: what is absent stays, what is given replaces; another user than before loses interests that are not given.",
+      body: .deviceChanges,
+      answers: [RouteAnswer(201, "It was not registered before.", .device), RouteAnswer(200, "Refreshed.", .device)],
+      refusals: [409, 422], run: run)
+    route.bodyIsOptional = true
+    return route
+  }()
 
   private static let names = ["topic", "environment", "user", "language", "interests"]
 

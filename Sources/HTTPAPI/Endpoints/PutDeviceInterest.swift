@@ -3,7 +3,7 @@ enum PutDeviceInterest {
   static let route = Route(
     .put, "/v1/devices/{token}/interests/{name}", .backend, .key(.devices),
     "Subscribes a device to an interest, also to a protected one.", query: [.topic, .environment],
-    answers: [RouteAnswer(204, "Subscribed.")]
+    answers: [RouteAnswer(204, "Subscribed.")], refusals: [404, 422]
   ) { call in try await set(call, subscribed: true) }
 
   /// Subscribes or unsubscribes.

@@ -23,17 +23,30 @@ struct QueryParameter: Sendable {
   var name: String
   /// One line for people.
   var summary: String
+  /// The JSON Schema of its value.
+  var schema: String
 
   /// A parameter by its parts.
-  init(_ name: String, _ summary: String) {
+  init(_ name: String, _ summary: String, schema: String = #"{"type":"string"}"#) {
     self.name = name
     self.summary = summary
+    self.schema = schema
   }
 
-  static let limit = QueryParameter("limit", "How many at most, from 1 to 1000; 100 when not said.")
-  static let cursor = QueryParameter("cursor", "Where to go on: next_cursor of the page before.")
-  static let topic = QueryParameter("topic", "The app; may be left away where only one is configured.")
-  static let environment = QueryParameter("environment", "production or sandbox; both when not said.")
+  /// A parameter that takes one of these values.
+  init(_ name: String, _ summary: String, oneOf values: [String]) {
+    self.init(name, summary, schema: #"{"enum":["\#(values.joined(separator: #"",""#))"]}"#)
+  }
+
+  static let limit = QueryParameter(
+    "limit", "How many at most, from 1 to 1000; 100 when not said.",
+    schema: #"{"type":"integer","minimum":1,"maximum":1000}"#)
+  static let cursor = QueryParameter(
+    "cursor", "Where to go on: next_cursor of the page before.", schema: #"{"type":"string","minLength":1}"#)
+  static let topic = QueryParameter(
+    "topic", "The app; may be left away where only one is configured.", schema: Route.parameterSchema("topic"))
+  static let environment = QueryParameter(
+    "environment", "production or sandbox; both when not said.", oneOf: ["production", "sandbox"])
 }
 
 /// One row of the list of routes: an endpoint, how it is reached and what is said of it.
@@ -50,8 +63,10 @@ struct Route: Sendable {
   var query: [QueryParameter]
   /// Whether it takes a JSON body, and of which schema.
   var body: SchemaName?
-  /// Its successful answers: status, meaning, schema if JSON.
+  /// Its successful answers, and others that do not have its ``form``.
   var answers: [RouteAnswer]
+  /// The status codes of refusals that not every endpoint has.
+  var refusals: [Int]
   /// What it does, in one sentence.
   var summary: String
   /// What it does.
@@ -60,13 +75,15 @@ struct Route: Sendable {
   var form = RefusalForm.problem
   /// The setting that it is served by; nil: always.
   var opening: Configuration.DeviceAPI.OpenEndpoint?
+  /// Whether a body that is not there is as good as `{}`.
+  var bodyIsOptional = false
   /// Whether its last parameter takes all that is left of the path, slashes too.
   var takesRest = false
 
   /// A route by its parts.
   init(
     _ method: Method, _ path: String, _ surface: Configuration.Surface, _ access: Access, _ summary: String,
-    query: [QueryParameter] = [], body: SchemaName? = nil, answers: [RouteAnswer],
+    query: [QueryParameter] = [], body: SchemaName? = nil, answers: [RouteAnswer], refusals: [Int] = [],
     run: @escaping @Sendable (Call) async throws -> Answer
   ) {
     self.method = method
@@ -77,24 +94,8 @@ struct Route: Sendable {
     self.query = query
     self.body = body
     self.answers = answers
+    self.refusals = refusals
     self.run = run
-  }
-}
-
-/// One successful answer of an endpoint.
-struct RouteAnswer: Sendable {
-  /// The status code.
-  var status: Int
-  /// What it means.
-  var summary: String
-  /// The schema of its JSON; nil = no body, or none of JSON.
-  var schema: SchemaName?
-
-  /// An answer by its parts.
-  init(_ status: Int, _ summary: String, _ schema: SchemaName? = nil) {
-    self.status = status
-    self.summary = summary
-    self.schema = schema
   }
 }
 

@@ -29,12 +29,14 @@ struct Router: Sendable {
     }
   }
 
-  /// The match of a method, HEAD for GET, and decoded segments.
+  /// The match of a method, HEAD for GET, and decoded segments. A path that spells a segment out hides one with a parameter there.
   func match(_ method: String, _ segments: [String]) -> Match {
+    let found = entries.compactMap { parts, route in
+      Self.match(parts, route.takesRest ? Self.joined(segments, to: parts.count) : segments).map { (route, $0) }
+    }
+    let fewest = found.map(\.1.count).min()
     var methods: [Method] = []
-    for (parts, route) in entries {
-      guard let parameters = Self.match(parts, route.takesRest ? Self.joined(segments, to: parts.count) : segments)
-      else { continue }
+    for (route, parameters) in found where parameters.count == fewest {
       if route.method.rawValue == method || route.method == .get && method == "HEAD" {
         return .route(route, parameters: parameters)
       }

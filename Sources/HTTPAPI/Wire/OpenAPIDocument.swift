@@ -53,64 +53,55 @@ struct OpenAPIDocument {
       }
       operation.name("parameters")
       operation.array { parameters in
-        for name in route.parameterNames { write(name, in: "path", isRequired: true, "", to: &parameters) }
-        for parameter in route.query {
-          write(parameter.name, in: "query", isRequired: false, parameter.summary, to: &parameters)
+        for name in route.parameterNames {
+          let schema = Route.parameterSchema(name, route.surface)
+          write(QueryParameter(name, "", schema: schema), in: "path", to: &parameters)
         }
+        for parameter in route.query { write(parameter, in: "query", to: &parameters) }
       }
       if let body = route.body {
         operation.name("requestBody")
         operation.object {
-          $0.member("required", true)
-          content(body, type: "application/json", to: &$0)
+          $0.member("required", !route.bodyIsOptional)
+          content([("application/json", body)], to: &$0)
         }
       }
       operation.name("responses")
       operation.object { responses in
-        for answer in route.answers {
+        for answer in route.allAnswers {
           responses.name(String(answer.status))
           responses.object {
             $0.member("description", answer.summary)
-            if let schema = answer.schema { content(schema, type: "application/json", to: &$0) }
+            content(answer.content, to: &$0)
           }
         }
-        responses.name("default")
-        responses.object {
-          $0.member("description", "Refused.")
-          content(route.form.schema, type: route.form.mediaType, to: &$0)
+      }
+    }
+  }
+
+  private static func write(_ parameter: QueryParameter, in place: String, to parameters: inout JSONWriter) {
+    parameters.object {
+      $0.member("name", parameter.name)
+      $0.member("in", place)
+      $0.member("required", place == "path")
+      if !parameter.summary.isEmpty { $0.member("description", parameter.summary) }
+      $0.name("schema")
+      $0.raw(parameter.schema.utf8)
+    }
+  }
+
+  private static func content(_ content: [(type: String, schema: SchemaName?)], to writer: inout JSONWriter) {
+    guard !content.isEmpty else { return }
+    writer.name("content")
+    writer.object { types in
+      for (type, schema) in content {
+        types.name(type)
+        types.object {
+          guard let schema else { return }
+          $0.name("schema")
+          $0.object { $0.member("$ref", "#/components/schemas/\(schema.rawValue)") }
         }
       }
     }
-  }
-
-  private static func write(
-    _ name: String, in place: String, isRequired: Bool, _ summary: String, to parameters: inout JSONWriter
-  ) {
-    parameters.object {
-      $0.member("name", name)
-      $0.member("in", place)
-      $0.member("required", isRequired)
-      if !summary.isEmpty { $0.member("description", summary) }
-      $0.name("schema")
-      $0.raw(#"{"type":"string"}"#.utf8)
-    }
-  }
-
-  private static func content(_ schema: SchemaName, type: String, to writer: inout JSONWriter) {
-    writer.name("content")
-    writer.object {
-      $0.name(type)
-      $0.object {
-        $0.name("schema")
-        $0.object { $0.member("$ref", "#/components/schemas/\(schema.rawValue)") }
-      }
-    }
-  }
-}
-
-extension Route {
-  /// The names in braces of its path.
-  var parameterNames: [String] {
-    path.split(separator: "/").filter { $0.hasPrefix("{") }.map { String($0.dropFirst().dropLast()) }
   }
 }

@@ -11,13 +11,14 @@ extension SchemaName {
       """
     case .tokenRegistration:
       """
-      {"type":"object","required":["token","debug"],"properties":{"token":{"type":"string"},"debug":{"type":"boolean"},
-      "language":{"type":"string"}}}
+      {"type":"object","required":["token","debug"],"properties":{"token":{"type":"string","pattern":"^[0-9a-fA-F]{1,200}$"},"debug":{"type":"boolean"},
+      "language":{"description":"A language tag; anything else leaves the one that is known."}}}
       """
     case .appUserRegistration:
       """
-      {"type":"object","required":["bundle-id","device-token","name"],"properties":{"bundle-id":{"type":"string"},
-      "device-token":{"type":"string"},"name":{"type":"string"}}}
+      {"type":"object","required":["bundle-id","device-token","name"],"properties":{
+      "bundle-id":{"type":"string","minLength":1},"device-token":{"type":"string","pattern":"^[0-9a-fA-F]{1,200}$"},
+      "name":{"type":"string","minLength":1,"description":"At most 255 bytes."}}}
       """
     case .appUser:
       """
@@ -26,7 +27,7 @@ extension SchemaName {
       """
     case .beamsRegistration:
       """
-      {"type":"object","required":["token","bundleIdentifier"],"properties":{"token":{"type":"string"},
+      {"type":"object","required":["token","bundleIdentifier"],"properties":{"token":{"type":"string","pattern":"^[0-9a-fA-F]{1,200}$"},
       "bundleIdentifier":{"type":"string"},"metadata":{"type":"object"}}}
       """
     case .interestSet:
@@ -37,18 +38,20 @@ extension SchemaName {
     case .beamsEvent:
       """
       {"type":"object","required":["event","publishId","deviceId","timestampSecs"],"properties":{
-      "event":{"type":"string","description":"Delivery or Open."},"publishId":{"type":"string"},
+      "event":{"enum":["Delivery","Open"]},"publishId":{"type":"string"},
       "deviceId":{"type":"string"},"timestampSecs":{"type":"integer"}}}
       """
-    case .beamsPublish:
-      """
-      {"type":"object","required":["apns"],"properties":{
-      "interests":{"type":"array","minItems":1,"maxItems":100,"items":{"type":"string"}},
-      "users":{"type":"array","minItems":1,"maxItems":1000,"items":{"type":"string"}},
-      "apns":{"type":"object","required":["aps"],"properties":{"aps":{"type":"object"},"data":{"type":"object"},
-        "collapse_id":{"type":"string"},"expiration":{"type":"integer"},"priority":{"enum":[5,10]}}}}}
-      """
+    case .beamsInterestPublish: Self.publish("interests", limit: 100)
+    case .beamsUserPublish: Self.publish("users", limit: 1000)
     default: SchemaName.document.json
     }
+  }
+  private static func publish(_ audience: String, limit: Int) -> String {
+    """
+    {"type":"object","required":["\(audience)","apns"],"properties":{
+    "\(audience)":{"type":"array","minItems":1,"maxItems":\(limit),"items":{"type":"string","minLength":1}},
+    "apns":{"type":"object","required":["aps"],"properties":{"aps":{"type":"object"},"data":{"type":"object"},
+      "collapse_id":{"type":["string","null"]},"expiration":{"type":["integer","null"]},"priority":{"enum":[5,10,null]}}}}}
+    """
   }
 }

@@ -25,7 +25,8 @@ enum SchemaName: String, CaseIterable, Sendable {
   case beamsRegistration = "BeamsRegistration"
   case interestSet = "InterestSet"
   case beamsEvent = "BeamsEvent"
-  case beamsPublish = "BeamsPublish"
+  case beamsInterestPublish = "BeamsInterestPublish"
+  case beamsUserPublish = "BeamsUserPublish"
   case text = "Text"
   case texts = "Texts"
   case document = "Document"
@@ -36,11 +37,11 @@ enum SchemaName: String, CaseIterable, Sendable {
     case .notification:
       """
       {"type":"object","additionalProperties":false,"required":["topic","target","payload"],"properties":{
-      "topic":{"type":"string"},
+      "topic":{"type":"string","minLength":1},
       "target":{"type":"object","additionalProperties":false,"properties":{
-        "interests":{"type":"array","maxItems":100,"items":{"type":"string"}},
-        "users":{"type":"array","maxItems":1000,"items":{"type":"string"}},
-        "tokens":{"type":"array","maxItems":1000,"items":{"type":"string"}},
+        "interests":{"type":"array","maxItems":100,"items":{"type":"string","minLength":1}},
+        "users":{"type":"array","maxItems":1000,"items":{"type":"string","minLength":1}},
+        "tokens":{"type":"array","maxItems":1000,"items":{"type":"string","pattern":"^([0-9a-fA-F]{2}){1,100}$"}},
         "everyone":{"type":"boolean"}}},
       "payload":{"type":"object","description":"Reaches the device byte for byte; at most 4096 bytes, 5120 for voip."},
       "push_type":{"type":["string","null"]},"priority":{"enum":[10,5,1,null]},
@@ -98,7 +99,8 @@ enum SchemaName: String, CaseIterable, Sendable {
       """
     case .deviceChanges:
       """
-      {"type":"object","additionalProperties":false,"properties":{"topic":{"type":"string"},
+      {"type":"object","additionalProperties":false,"properties":{
+      "topic":{"type":["string","null"],"minLength":1},
       "environment":{"enum":["production","sandbox",null]},"user":{"type":["string","null"]},
       "language":{"type":["string","null"]},"interests":{"type":["array","null"],"items":{"type":"string"}}}}
       """
@@ -130,7 +132,7 @@ enum SchemaName: String, CaseIterable, Sendable {
         "properties":{"path":{"type":"string"},"detail":{"type":"string"}}}}}}
       """
     case .vaporError, .beamsError, .tokenRegistration, .appUserRegistration, .appUser, .beamsRegistration, .interestSet,
-      .beamsEvent, .beamsPublish:
+      .beamsEvent, .beamsInterestPublish, .beamsUserPublish:
       appSchema
     case .text: #"{"type":"string"}"#
     case .texts: #"{"type":"array","items":{"type":"string"}}"#

@@ -6,7 +6,7 @@ enum ChangeBeamsInterests {
 
   static let replace = Route.app(
     .put, path, .beamsDevice, "Replaces the interests of a device; protected ones wait until they are granted.",
-    body: .interestSet, answers: [RouteAnswer(200, "Replaced.")]
+    body: .interestSet, answers: [RouteAnswer(200, "Replaced.")], refusals: [404]
   ) { call in
     let id = try call.beamsDeviceID()
     let body = try call.beamsObject(limitBytes: Exchange.bodyLimitBytes)
@@ -18,7 +18,7 @@ enum ChangeBeamsInterests {
   static let add = Route.app(
     .post, path + "/{name}", .beamsDevice,
     "Subscribes a device to an interest; a protected one waits until it is granted.",
-    answers: [RouteAnswer(200, "Subscribed, or asked for.")]
+    answers: [RouteAnswer(200, "Subscribed, or asked for.")], refusals: [404]
   ) { call in
     let id = try call.beamsDeviceID()
     return try await change(call, id, .add(call.context.policy.asked([try checked(call.parameter("name"))])))
@@ -26,7 +26,7 @@ enum ChangeBeamsInterests {
 
   static let remove = Route.app(
     .delete, path + "/{name}", .beamsDevice, "Unsubscribes a device from an interest.",
-    answers: [RouteAnswer(200, "It is not subscribed, or never was.")]
+    answers: [RouteAnswer(200, "It is not subscribed, or never was.")], refusals: [404]
   ) { call in
     let id = try call.beamsDeviceID()
     return try await change(call, id, .remove(try checked(call.parameter("name"))))

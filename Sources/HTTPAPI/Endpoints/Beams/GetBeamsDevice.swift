@@ -3,7 +3,7 @@ enum GetBeamsDevice {
   static let route = Route.app(
     .get, "/device_api/v1/instances/{instance}/devices/apns/{device}", .beamsDevice,
     "Shows a device of a Beams app. Who knows its id may see and change it.",
-    answers: [RouteAnswer(200, "The device.", .document)]
+    answers: [RouteAnswer(200, "The device.", .document)], refusals: [404]
   ) { call in
     guard let device = try await call.context.store.beamsDevice(try call.beamsDeviceID()) else {
       throw BeamsError.unknownDevice

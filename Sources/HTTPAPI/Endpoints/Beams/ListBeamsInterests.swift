@@ -5,8 +5,12 @@ enum ListBeamsInterests {
   static let route = Route.app(
     .get, "/device_api/v1/instances/{instance}/devices/apns/{device}/interests", .beamsDevice,
     "Lists the interests that a device asked for.",
-    query: [QueryParameter("limit", "How many at most, from 1 to 100; 100 when not said."), .cursor],
-    answers: [RouteAnswer(200, "A page.", .document)]
+    query: [
+      QueryParameter(
+        "limit", "How many at most, from 1 to 100; 100 when not said.",
+        schema: #"{"type":"integer","minimum":1,"maximum":100}"#), .cursor,
+    ],
+    answers: [RouteAnswer(200, "A page.", .document)], refusals: [404]
   ) { call in
     let id = try call.beamsDeviceID()
     let limit = call.query["limit"].map { Int($0) ?? 0 } ?? 100

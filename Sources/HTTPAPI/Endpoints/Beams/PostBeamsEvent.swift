@@ -6,7 +6,7 @@ enum PostBeamsEvent {
   static let route = Route.app(
     .post, "/reporting_api/v2/instances/{instance}/events", .beamsDevice,
     "Notes in the receipts of a publish that a push woke its app or was opened. Reports of unknown pushes change nothing.",
-    body: .beamsEvent, answers: [RouteAnswer(200, "Taken.")], run: run)
+    body: .beamsEvent, answers: [RouteAnswer(200, "Taken.")], refusals: [404], run: run)
 
   private static func run(_ call: Call) async throws -> Answer {
     guard UUIDText.isUUID(call.parameter("instance")) else { throw BeamsError.badRequest("the instance id is no UUID") }

@@ -12,7 +12,8 @@ enum PublishBeams {
   private static func route(_ end: String, _ audience: BeamsPublish.Audience, _ summary: String) -> Route {
     .beamsBackend(
       .post, "/publish_api/v1/instances/{instance}/publishes" + end, "\(summary) It is on disk before the answer.",
-      body: .beamsPublish, answers: [RouteAnswer(200, "Enqueued.", .document)]
+      body: audience == .users ? .beamsUserPublish : .beamsInterestPublish,
+      answers: [RouteAnswer(200, "Enqueued.", .document)], refusals: [422]
     ) { call, instance in
       try call.checkContentType()
       let publish = try BeamsPublish(call.request.body, to: audience)
@@ -83,9 +84,11 @@ extension Route {
   /// A route of the surface `beams`, for who has the secret key of the path's instance.
   static func beamsBackend(
     _ method: Method, _ path: String, _ summary: String, body: SchemaName? = nil, answers: [RouteAnswer],
-    run: @escaping @Sendable (Call, Configuration.BeamsInstance) async throws -> Answer
+    refusals: [Int] = [], run: @escaping @Sendable (Call, Configuration.BeamsInstance) async throws -> Answer
   ) -> Route {
-    var route = Route(method, path, .beams, .open, summary, body: body, answers: answers) { call in
+    var route = Route(
+      method, path, .beams, .open, summary, body: body, answers: answers, refusals: [401, 404, 429] + refusals
+    ) { call in
       try await RefusalForm.beams.refusing(call) { try await run(call, try call.provedInstance()) }
     }
     route.form = .beams

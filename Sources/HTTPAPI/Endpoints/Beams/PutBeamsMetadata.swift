@@ -2,7 +2,8 @@
 enum PutBeamsMetadata {
   static let route = Route.app(
     .put, "/device_api/v1/instances/{instance}/devices/apns/{device}/metadata", .beamsDevice,
-    "Replaces what the SDK says about itself.", body: .document, answers: [RouteAnswer(200, "Replaced.")]
+    "Replaces what the SDK says about itself.", body: .document, answers: [RouteAnswer(200, "Replaced.")],
+    refusals: [404]
   ) { call in
     let id = try call.beamsDeviceID()
     let metadata = try call.metadata(try call.beamsObject())

@@ -5,7 +5,7 @@ enum PutBeamsUser {
   static let route = Route.app(
     .put, "/device_api/v1/instances/{instance}/devices/apns/{device}/user", .beamsDevice,
     "Binds a device to the user of a user token (Authorization: Bearer, a JWT signed with the secret key).",
-    answers: [RouteAnswer(200, "Bound, or bound before.")]
+    answers: [RouteAnswer(200, "Bound, or bound before.")], refusals: [401, 403, 404]
   ) { call in
     let id = try call.beamsDeviceID()
     guard let text = try call.bearer() else { throw BeamsError(401, "Unauthorized", "Authorization header missing") }

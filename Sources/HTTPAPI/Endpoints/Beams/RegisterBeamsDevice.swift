@@ -6,7 +6,7 @@ enum RegisterBeamsDevice {
   static let route = Route.app(
     .post, "/device_api/v1/instances/{instance}/devices/apns", .beamsDevice,
     "Registers a device of a Beams app. The same token gets the same id, with the interests that it has.",
-    body: .beamsRegistration, answers: [RouteAnswer(200, "The device.", .document)], run: run)
+    body: .beamsRegistration, answers: [RouteAnswer(200, "The device.", .document)], refusals: [404], run: run)
 
   private static func run(_ call: Call) async throws -> Answer {
     let instance = try call.instance()

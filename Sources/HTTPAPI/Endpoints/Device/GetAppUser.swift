@@ -4,7 +4,8 @@ import PushCore
 enum GetAppUser {
   static let route = Route.app(
     .get, "/v1/user/{id}", .problem, "Shows a user as apps registered them, with the device tokens that they named.",
-    answers: [RouteAnswer(200, "The user.", .appUser)], run: run)
+    answers: [RouteAnswer(200, "The user.", .appUser), RouteAnswer(404, "Nobody registered as this user. No body.")],
+    run: run)
 
   private static func run(_ call: Call) async throws -> Answer {
     // The app takes a JSON body of any status for a user, and crashes.

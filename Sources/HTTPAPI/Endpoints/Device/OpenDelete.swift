@@ -13,7 +13,7 @@ enum OpenDelete {
     },
     Route.app(
       .delete, "/token/{token}", .vapor, "Removes a device.", opening: .deleteToken,
-      answers: [RouteAnswer(204, "Removed.")]
+      answers: [RouteAnswer(204, "Removed.")], refusals: [404]
     ) { call in
       guard try await remove(call) else { throw Problem(.notFound, "no such device is registered") }
       return .noContent

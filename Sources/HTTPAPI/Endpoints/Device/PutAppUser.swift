@@ -8,7 +8,10 @@ enum PutAppUser {
     .put, "/v1/user/{id}", .problem,
     "An app names its user and its device token. The token moves to this user; the binding is unverified.",
     body: .appUserRegistration,
-    answers: [RouteAnswer(201, "A new user.", .text), RouteAnswer(200, "A known user.", .text)], run: run)
+    answers: [
+      RouteAnswer(201, "A new user.", .text), RouteAnswer(200, "A known user.", .text),
+      RouteAnswer(400, "A member is missing: shows what was read. Or it is refused.", .document),
+    ], run: run)
 
   /// The app hangs when it reads back the name that it shows when it has none.
   private static let unusableName = "no name provided"
