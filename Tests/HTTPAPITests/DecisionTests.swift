@@ -9,9 +9,10 @@ import Testing
 @Suite struct ConnectionTableTests {
   private static func time(_ seconds: UInt64) -> MonotonicTime { MonotonicTime(nanoseconds: seconds * 1_000_000_000) }
 
-  private func table(_ trusted: [IPAddressRange] = []) -> ConnectionTable {
+  private func table(_ trusted: [IPAddressRange] = [], connections: Int = 1000) -> ConnectionTable {
     var limits = HTTPServer.Limits()
     limits.connectionsPerAddress = 2
+    limits.connections = connections
     return ConnectionTable(limits: limits, trusted: trusted)
   }
 
@@ -23,11 +24,50 @@ import Testing
     for id in 1...2 as ClosedRange<UInt> {
       table.opened(id, descriptor: Int32(id), address: address, now: Self.time(0))
       table.opened(id + 10, descriptor: Int32(id + 10), address: proxy, now: Self.time(0))
+      for id in [id, id + 10] {
+        table.requestBegan(id, now: Self.time(1))
+        table.requestArrived(id, now: Self.time(1))
+      }
     }
 
-    #expect(!table.accepts(address) && table.accepts(proxy) && table.accepts(IPAddress("192.0.2.2")))
+    #expect(table.admit(address) == .refused && table.admit(proxy) == .accepted)
+    #expect(table.admit(IPAddress("192.0.2.2")) == .accepted)
     table.closed(1)
-    #expect(table.accepts(address))
+    #expect(table.admit(address) == .accepted)
+  }
+
+  @Test("one too many ends the one that keeps us waiting for longest, and each only once")
+  func makingRoom() throws {
+    let address = try #require(IPAddress("192.0.2.1"))
+    var table = table()
+    table.opened(1, descriptor: 1, address: address, now: Self.time(0))
+    table.requestBegan(1, now: Self.time(6))
+    table.opened(2, descriptor: 2, address: address, now: Self.time(5))
+
+    #expect(table.admit(address) == .inPlaceOf(descriptor: 2))
+    table.opened(3, descriptor: 3, address: address, now: Self.time(7))
+    table.requestBegan(3, now: Self.time(7))
+    table.requestArrived(3, now: Self.time(7))
+    #expect(table.admit(address) == .inPlaceOf(descriptor: 1))
+    table.opened(4, descriptor: 4, address: address, now: Self.time(7))
+    table.requestBegan(4, now: Self.time(7))
+    table.requestArrived(4, now: Self.time(7))
+    // The two that make room are told of later.
+    table.closed(1)
+    table.closed(2)
+    #expect(table.admit(address) == .refused)
+  }
+
+  @Test("when all connections are taken, the address with the most of them gives one up")
+  func heaviest() throws {
+    let (many, one) = (try #require(IPAddress("192.0.2.1")), try #require(IPAddress("192.0.2.2")))
+    var table = table(connections: 3)
+    table.opened(1, descriptor: 1, address: one, now: Self.time(0))
+    for id in 2...3 as ClosedRange<UInt> {
+      table.opened(id, descriptor: Int32(id), address: many, now: Self.time(UInt64(id)))
+    }
+
+    #expect(table.admit(IPAddress("192.0.2.3")) == .inPlaceOf(descriptor: 2))
   }
 
   @Test(

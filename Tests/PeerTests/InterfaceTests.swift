@@ -36,6 +36,18 @@ struct InterfaceTests {
   }
 
   @Test(
+    "ten thousand connections that do nothing, slow senders, endless bodies and nonsense of every kind keep no honest client out",
+    .enabled(if: Peer.isUsable(Peer.python), "install python3 to run this"))
+  func hostile() async throws {
+    let site = try await SeedSite()
+
+    let result = try await BuiltProgram(path: Peer.python).run(
+      [Fixture.path("hostile.py"), site.settings, "\(site.relay.processID)"], deadline: .seconds(200))
+
+    #expect(result.status == 0, "\(result.text)\n\(site.relay.errorOutput.suffix(2000))")
+  }
+
+  @Test(
     "prometheus_client reads the metrics, each with its help and type, and finds what was pushed",
     .enabled(if: Peer.isUsable(Peer.packagesPython), "run scripts/test, which installs the libraries, to run this"))
   func metrics() async throws {

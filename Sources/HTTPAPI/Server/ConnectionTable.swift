@@ -3,9 +3,9 @@ import Operations
 extension HTTPServer {
   /// Bounds of a listener.
   public struct Limits: Sendable {
-    /// Connections in all.
+    /// Connections in all. One more ends another that has no request.
     public var connections = 1000
-    /// Connections of one address; trusted proxies speak for many and have no such bound.
+    /// Connections of one address, likewise; trusted proxies speak for many and have no such bound.
     public var connectionsPerAddress = 256
     /// From a request's first line, or the beginning of the connection, to the end of its body: slow senders end here.
     public var requestTimeout = Duration.seconds(30)
@@ -17,8 +17,19 @@ extension HTTPServer {
   }
 }
 
-/// The open connections of a listener: decides which are let in and which have taken too long.
+/// The open connections of a listener: decides which are let in, which have taken too long, and which make room for others. Whoever
+/// only holds connections cannot keep out others, not even from the same address.
 struct ConnectionTable {
+  /// What becomes of a new connection.
+  enum Admission: Equatable {
+    /// It is let in.
+    case accepted
+    /// It is let in, and the connection with this descriptor ends for it.
+    case inPlaceOf(descriptor: Int32)
+    /// It is closed: every other one is being answered.
+    case refused
+  }
+
   private enum Phase {
     /// Nothing has come yet.
     case new
@@ -35,6 +46,8 @@ struct ConnectionTable {
     let address: IPAddress?
     var phase = Phase.new
     var since: MonotonicTime
+    /// Whether it has made room and is not counted any more.
+    var isEnding = false
   }
 
   private let limits: HTTPServer.Limits
@@ -50,23 +63,50 @@ struct ConnectionTable {
   /// How many requests are coming or being answered.
   private(set) var openRequests = 0
 
-  /// Whether one more connection of an address is let in.
-  func accepts(_ address: IPAddress?) -> Bool {
-    guard let address, !trusted.contains(where: { $0.contains(address) }) else { return true }
-    return perAddress[address, default: 0] < limits.connectionsPerAddress
+  /// How many connections are open, without those that make room.
+  private var count = 0
+
+  /// Decides about one more connection of an address.
+  mutating func admit(_ address: IPAddress?) -> Admission {
+    if let address, !isTrusted(address), perAddress[address, default: 0] >= limits.connectionsPerAddress {
+      return makeRoom { $0.address == address }
+    }
+    guard count >= limits.connections else { return .accepted }
+    // Of the address that has the most: an attacker, rather than somebody with a single one.
+    let heaviest = perAddress.filter { !isTrusted($0.key) }.max { $0.value < $1.value }?.key
+    return makeRoom { heaviest == nil || $0.address == heaviest }
+  }
+
+  private func isTrusted(_ address: IPAddress) -> Bool { trusted.contains { $0.contains(address) } }
+
+  /// Ends the one of these connections that has kept us waiting for longest.
+  private mutating func makeRoom(among candidates: (Entry) -> Bool) -> Admission {
+    let waiting = entries.filter { !$0.value.isEnding && $0.value.phase != .answering && candidates($0.value) }
+    let victim = waiting.min { $0.value.since < $1.value.since }
+    guard let victim else { return .refused }
+    uncount(victim.value)
+    entries[victim.key]?.isEnding = true
+    return .inPlaceOf(descriptor: victim.value.descriptor)
+  }
+
+  private mutating func uncount(_ entry: Entry) {
+    count -= 1
+    guard let address = entry.address else { return }
+    let left = perAddress[address, default: 1] - 1
+    perAddress[address] = left == 0 ? nil : left
   }
 
   /// A connection was let in.
   mutating func opened(_ id: UInt, descriptor: Int32, address: IPAddress?, now: MonotonicTime) {
     entries[id] = Entry(descriptor: descriptor, address: address, since: now)
+    count += 1
     if let address { perAddress[address, default: 0] += 1 }
   }
 
   /// A connection ended.
   mutating func closed(_ id: UInt) {
-    guard let entry = entries.removeValue(forKey: id), let address = entry.address else { return }
-    let left = perAddress[address, default: 1] - 1
-    perAddress[address] = left == 0 ? nil : left
+    guard let entry = entries.removeValue(forKey: id), !entry.isEnding else { return }
+    uncount(entry)
   }
 
   /// The address of a connection's other end.

@@ -1,11 +1,12 @@
 extension Command {
   /// Runs the program whose table this is: the one statement of a root's `main.swift`.
   ///
-  /// Closed standard streams are opened and signals are blocked first, while no other thread exists. Help, version and usage errors are answered without starting
+  /// Closed standard streams are opened, the limit of descriptors is raised and signals are blocked first, while no other thread exists. Help, version and usage errors are answered without starting
   /// the concurrency runtime. An action runs on the global executor while the main thread waits for signals; when it is
   /// done, output is flushed and the process ends with its code.
   public func main(version: ProductVersion) -> Never {
     StandardStreams.open()
+    OpenFileLimit.raise()
     Signals.block()
     let console = Console()
     switch request(console) {

@@ -19,6 +19,9 @@ protocol RequestHandler: Sendable {
   /// Bytes for the head of a request and what is read or written at a time; a longer head is answered 431.
   private static let connectionMemoryBytes = 16 << 10
 
+  /// Connections beyond the limit that may be at their end.
+  private static let connectionsEnding = 256
+
   private let socket: Socket
   private let handler: any RequestHandler
   let clocks: any Clocks
@@ -58,7 +61,8 @@ protocol RequestHandler: Sendable {
     unsafe settings.begins = beginRequest
     unsafe settings.completes = completeRequest
     unsafe settings.notifies = noteConnection
-    unsafe settings.connection_limit = UInt32(limits.connections)
+    // The table keeps the limit; those that make room for others are there a little longer.
+    unsafe settings.connection_limit = UInt32(limits.connections + connectionsEnding)
     unsafe settings.connection_memory = connectionMemoryBytes
     // The table ends idle connections; this is for writers to peers that read nothing.
     unsafe settings.idle_timeout_seconds = UInt32(limits.idleTimeout.components.seconds)
@@ -78,7 +82,18 @@ protocol RequestHandler: Sendable {
 
   // MARK: Connections
 
-  fileprivate func accepts(_ address: IPAddress?) -> Bool { table.withLock { $0.accepts(address) } }
+  fileprivate func accepts(_ address: IPAddress?) -> Bool {
+    table.withLock { table in
+      switch table.admit(address) {
+      case .accepted: return true
+      case .refused: return false
+      case .inPlaceOf(let descriptor):
+        // As in `endOverdue`: while the lock is held, the descriptor is that connection's.
+        _ = shutdown(descriptor, Int32(SHUT_RDWR))
+        return true
+      }
+    }
+  }
 
   fileprivate func opened(_ connection: OpaquePointer) {
     let (descriptor, peer) = unsafe (connection_descriptor(connection), IPAddress(connection_peer(connection)))
