@@ -6,6 +6,8 @@ final class Exchange: Sendable {
   static let bodyLimitBytes = 1 << 20
   /// How much of a too large body without a length is read and dropped, so that its sender hears why; then the connection is cut.
   private static let dropLimitBytes = 16 << 20
+  /// What a piece of a body counts for at least towards that: chunks of a byte each cost more than their bytes.
+  private static let pieceBytes = 64
   /// For the bodies of all open requests of the process.
   static let budget = BodyBudget(bytes: 64 << 20)
 
@@ -28,6 +30,8 @@ final class Exchange: Sendable {
     var began = MonotonicTime(nanoseconds: 0)
     var body: [UInt8] = []
     var byteCount = 0
+    /// The bytes, with small pieces as more than they have.
+    var cost = 0
     var budgeted = 0
     var isOverBudget = false
     var answer: Answer?
@@ -59,9 +63,11 @@ final class Exchange: Sendable {
     let bytes = unsafe Array(piece)
     return state.withLock { state in
       state.byteCount += bytes.count
+      state.cost += max(bytes.count, Self.pieceBytes)
+      guard state.cost <= Self.dropLimitBytes else { return false }
       guard state.byteCount <= Self.bodyLimitBytes, !state.isOverBudget else {
         state.body = []
-        return state.byteCount <= Self.dropLimitBytes
+        return true
       }
       if Self.budget.take(bytes.count) {
         state.budgeted += bytes.count
