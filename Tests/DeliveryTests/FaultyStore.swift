@@ -140,9 +140,9 @@ final class FaultyStore: Store {
   func unpark(_ id: NotificationID) async throws(StoreError) -> Int { try await store.unpark(id) }
   func status(_ id: NotificationID) async throws(StoreError) -> NotificationStatus? { try await store.status(id) }
   func receipts(
-    _ id: NotificationID, outcome: Outcome?, after: DeviceID, limit: Int
+    _ id: NotificationID, outcome: Outcome?, attempts: AttemptChoice, after: DeviceID, limit: Int
   ) async throws(StoreError) -> ReceiptPage {
-    try await store.receipts(id, outcome: outcome, after: after, limit: limit)
+    try await store.receipts(id, outcome: outcome, attempts: attempts, after: after, limit: limit)
   }
   func removeOld(payloadsAfter: Duration, receiptsAfter: Duration) async throws(StoreError) -> Bool {
     try await store.removeOld(payloadsAfter: payloadsAfter, receiptsAfter: receiptsAfter)

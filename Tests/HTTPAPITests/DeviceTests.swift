@@ -113,7 +113,11 @@ import Testing
   }
 
   /// Publishes to `count` devices and writes their receipts as a worker does.
-  private func deliver(_ api: LocalAPI, count: Int, lane: Lane) async throws -> NotificationID {
+  ///
+  /// - Parameter attempts: how many receipts each device of a packed notification has.
+  private func deliver(
+    _ api: LocalAPI, count: Int, lane: Lane, attempts: Int = 1
+  ) async throws -> NotificationID {
     let registrations = (0..<count).map {
       DeviceRegistration(
         topic: LocalAPI.topic, environment: .production, token: DeviceToken(stored: Self.token($0)),
@@ -136,14 +140,16 @@ import Testing
       var counts = Counts()
       counts.devices = own.count
       counts.accepted = own.count
-      _ = try await api.store.flush(
-        [
-          TaskFlush(
-            task: task.id, notificationID: id, epoch: task.epoch, settledBefore: 0, attempt: 0, cursor: task.hi,
-            count: own.count,
-            receipts: own.isEmpty ? .none : .packed(ReceiptChunk(devices: own, exceptions: [])), counts: counts,
-            lists: [], ends: true, cut: false)
-        ], retirements: [], owner: 1, lease: .seconds(15))
+      for attempt in 0..<attempts {
+        _ = try await api.store.flush(
+          [
+            TaskFlush(
+              task: task.id, notificationID: id, epoch: task.epoch, settledBefore: Int64(attempt * own.count),
+              attempt: attempt, cursor: task.hi, count: own.count,
+              receipts: own.isEmpty ? .none : .packed(ReceiptChunk(devices: own, exceptions: [])), counts: counts,
+              lists: [], ends: attempt == attempts - 1, cut: false)
+          ], retirements: [], owner: 1, lease: .seconds(15))
+      }
     }
     return id
   }
@@ -168,7 +174,30 @@ import Testing
       #expect(tokens.sorted() == (0..<250).map(Self.token))
       let rejected = try await api.call("GET", "/v1/notifications/\(id)/receipts?outcome=rejected", key: key).json()
       #expect(rejected["receipts"]?.array?.isEmpty == true)
-      #expect(try await api.call("GET", "/v1/notifications/\(id)/receipts?attempts=all", key: key).status == 400)
+      #expect(try await api.call("GET", "/v1/notifications/\(id)/receipts?attempts=first", key: key).status == 400)
+    }
+  }
+
+  @Test(
+    "with attempts=all each attempt is shown, and no page cuts those of a device apart", arguments: [1, 2, 5, 1000])
+  func everyAttempt(limit: Int) async throws {
+    try await withAPI { api in
+      let key = try await api.key()
+      let id = try await deliver(api, count: 20, lane: .bulk, attempts: 3)
+
+      var pages: [[String]] = []
+      var cursor = ""
+      while true {
+        let target = "/v1/notifications/\(id)/receipts?attempts=all&limit=\(limit)\(cursor)"
+        let page = try await api.call("GET", target, key: key).json()
+        pages.append(page["receipts"]?.array?.compactMap { $0["device_token"]?.string } ?? [])
+        guard let next = page["next_cursor"]?.string else { break }
+        cursor = "&cursor=\(next)"
+      }
+
+      #expect(pages.joined().sorted() == (0..<20).flatMap { [String](repeating: Self.token($0), count: 3) }.sorted())
+      #expect(pages.allSatisfy { $0.count <= max(limit, 3) })
+      #expect(pages.reduce(0) { $0 + Set($1).count } == 20)
     }
   }
 

@@ -7,6 +7,7 @@ extension StoreBehavior {
   static let reading = [
     StoreBehavior("Receipt rows are read in pages, with tokens and every detail", rowReceipts),
     StoreBehavior("Packed receipts are read in pages that hold each device once, at its last attempt", packedReceipts),
+    StoreBehavior("Every attempt that was kept is read, those of a device together, the earliest first", everyAttempt),
     StoreBehavior("A filter by outcome finds the same devices on any page size", receiptFilters),
     StoreBehavior("A flush of very many devices is read back whole, and known to the next owner", wideFlush),
     StoreBehavior("What a final notification left pending is shown as expired", pendingOfFinal),
@@ -98,6 +99,19 @@ private func packedReceipts(_ fixture: StoreFixture) async throws {
   }
   let failed = try await fixture.receipts(id, outcome: .failed)
   #expect(failed.allSatisfy { $0.status == 503 && $0.reason == .timeout && $0.at == fixture.clocks.wallTime() })
+}
+
+private func everyAttempt(_ fixture: StoreFixture) async throws {
+  let (id, devices) = try await fixture.packedNotification()
+
+  for limit in [1, 7, 1000] {
+    let receipts = try await fixture.receipts(id, attempts: .all, limit: limit)
+    #expect(receipts.count == 330 && Set(receipts.map(\.deviceID)) == Set(devices))
+    let repeated = receipts.filter { $0.deviceID == devices[10] }
+    #expect(repeated.map(\.outcome) == [.pending, .accepted])
+    #expect(repeated.allSatisfy { $0.token != nil })
+  }
+  #expect(try await fixture.receipts(id, outcome: .pending, attempts: .all).count == 30)
 }
 
 private func receiptFilters(_ fixture: StoreFixture) async throws {

@@ -182,12 +182,12 @@ extension StoreFixture {
 
   /// All receipts, page by page.
   func receipts(
-    _ id: NotificationID, outcome: Outcome? = nil, limit: Int = 1000
+    _ id: NotificationID, outcome: Outcome? = nil, attempts: AttemptChoice = .last, limit: Int = 1000
   ) async throws -> [Receipt] {
     var receipts: [Receipt] = []
     var after = DeviceID(0)
     while true {
-      let page = try await store.receipts(id, outcome: outcome, after: after, limit: limit)
+      let page = try await store.receipts(id, outcome: outcome, attempts: attempts, after: after, limit: limit)
       receipts += page.receipts
       guard let next = page.next else { return receipts }
       after = next

@@ -6,10 +6,12 @@ import PushCore
 enum GetReceipts {
   static let route = Route(
     .get, "/v1/notifications/{id}/receipts", .backend, .key(.read),
-    "Shows the last attempt for each device. With Accept: text/csv or application/x-ndjson all receipts are streamed; limit does not apply then.",
+    "Shows the last attempt for each device, or all. With Accept: text/csv or application/x-ndjson all receipts are streamed; limit does not apply then.",
     query: [
       QueryParameter("outcome", "Only this outcome.", oneOf: Outcome.allCases.map(\.name)),
-      QueryParameter("attempts", "Earlier attempts are not kept apart.", oneOf: ["last"]), .limit, .cursor,
+      QueryParameter(
+        "attempts", "all: every attempt that was kept, the earliest of a device first, not only the last.",
+        oneOf: ["last", "all"]), .limit, .cursor,
     ],
     answers: [
       RouteAnswer(
@@ -19,17 +21,20 @@ enum GetReceipts {
 
   private static func run(_ call: Call) async throws -> Answer {
     let outcome = try outcome(call)
-    guard call.query["attempts", default: "last"] == "last" else {
-      throw Problem(
-        .malformedRequest, "attempts must be last: the store keeps the last attempt of each device, not every one")
-    }
+    let attempts: AttemptChoice =
+      switch call.query["attempts"] {
+      case nil, "last": .last
+      case "all": .all
+      default: throw Problem(.malformedRequest, "attempts must be last or all")
+      }
     let after = try call.query["cursor"].map { DeviceID(try Cursor($0, of: .receipts, count: 1).place[0]) }
     let limit = try call.limit()
     let status = try await call.notification()
     let form = try ReceiptForm.chosen(call.request.head.field("accept"))
     // Chosen by its sender; all others follow from notification and device.
     let apnsID = try await call.context.store.notification(status.id)?.headers.apnsID
-    let reader = ReceiptReader(context: call.context, status: status, outcome: outcome, apnsID: apnsID)
+    let reader = ReceiptReader(
+      context: call.context, status: status, outcome: outcome, attempts: attempts, apnsID: apnsID)
     guard form == .json else { return stream(reader, form, after: after ?? DeviceID(0)) }
     let page = try await reader.page(after: after ?? DeviceID(0), limit: limit)
     return .json { writer in
@@ -113,14 +118,18 @@ private struct ReceiptReader: Sendable {
   let context: APIContext
   let status: NotificationStatus
   let outcome: Outcome?
+  let attempts: AttemptChoice
   let apnsID: String?
 
   /// At most `limit` records behind a device, and where the next page begins.
   func page(after: DeviceID, limit: Int) async throws -> (records: [ReceiptRecord], next: DeviceID?) {
-    var page = try await context.store.receipts(status.id, outcome: outcome, after: after, limit: limit)
-    // Packed receipts come as many as lie together.
+    var page = try await context.store.receipts(
+      status.id, outcome: outcome, attempts: attempts, after: after, limit: limit)
+    // Packed receipts come as many as lie together; the attempts of one device stay together.
     if page.receipts.count > limit {
-      page.receipts.removeSubrange(limit...)
+      let last = page.receipts[limit - 1].deviceID
+      let isCut = page.receipts[limit].deviceID == last && page.receipts[0].deviceID != last
+      page.receipts.removeAll { isCut ? $0.deviceID >= last : $0.deviceID > last }
       page.next = page.receipts.last?.deviceID
     }
     let records = try page.receipts.map { receipt in

@@ -89,9 +89,9 @@ public protocol Store: ProviderTokenStore {
 
   /// State and sums; nil when there is no such notification.
   func status(_ id: NotificationID) async throws(StoreError) -> NotificationStatus?
-  /// The last attempt of each device, by ascending id behind `after`; pages of about `limit`.
+  /// The attempts of each device, by ascending id behind `after`; pages of about `limit` devices.
   func receipts(
-    _ id: NotificationID, outcome: Outcome?, after: DeviceID, limit: Int
+    _ id: NotificationID, outcome: Outcome?, attempts: AttemptChoice, after: DeviceID, limit: Int
   ) async throws(StoreError) -> ReceiptPage
 
   // MARK: Care
@@ -106,5 +106,14 @@ extension Store {
   /// The notification of an id; nil when it is gone or cannot be read.
   public func notification(_ id: NotificationID) async throws(StoreError) -> StoredNotification? {
     try await notifications([id])[id]
+  }
+}
+
+extension Store {
+  /// The last attempt of each device, by ascending id behind `after`; pages of about `limit`.
+  public func receipts(
+    _ id: NotificationID, outcome: Outcome?, after: DeviceID, limit: Int
+  ) async throws(StoreError) -> ReceiptPage {
+    try await receipts(id, outcome: outcome, attempts: .last, after: after, limit: limit)
   }
 }

@@ -7,19 +7,17 @@ extension PostgreSQLStore {
     try await read { (transaction) throws(StoreError) in try transaction.status(id) }
   }
 
-  /// The last attempts of a page of devices, from one snapshot.
+  /// The attempts of a page of devices, from one snapshot.
   public func receipts(
-    _ id: NotificationID, outcome: Outcome?, after: DeviceID, limit: Int
+    _ id: NotificationID, outcome: Outcome?, attempts: AttemptChoice, after: DeviceID, limit: Int
   ) async throws(StoreError) -> ReceiptPage {
     try await read { (transaction) throws(StoreError) in
       guard let kind = try transaction.receiptKind(of: id) else { return ReceiptPage(receipts: [], next: nil) }
       var page =
         kind.hasRows
         ? try transaction.rowPage(id, after: after, limit: limit)
-        : try transaction.chunkPage(id, after: after, limit: limit)
-      for index in page.receipts.indices where page.receipts[index].outcome == .pending {
-        page.receipts[index].outcome = kind.outcomeOfPending
-      }
+        : try transaction.chunkPage(id, attempts, after: after, limit: limit)
+      page.receipts.settlePending(as: kind.outcomeOfPending)
       if let outcome { page.receipts.removeAll { $0.outcome != outcome } }
       return ReceiptPage(receipts: try transaction.marked(transaction.name(page.receipts), of: id), next: page.next)
     }
@@ -113,10 +111,11 @@ extension Transaction {
     return ReceiptPage(receipts: receipts, next: receipts.count == limit ? receipts.last?.deviceID : nil)
   }
 
-  fileprivate func chunkPage(_ id: NotificationID, after: DeviceID, limit: Int) throws(StoreError) -> ReceiptPage {
+  fileprivate func chunkPage(
+    _ id: NotificationID, _ choice: AttemptChoice, after: DeviceID, limit: Int
+  ) throws(StoreError) -> ReceiptPage {
     let end = try endOfChunkPage(id, after: after, limit: limit)
-    var attempts = LastAttempts(after: after, end: end ?? .upperBound)
-    // Later attempts first, so that the first of a device in the order below is its last attempt.
+    var attempts = PackedAttempts(after: after, end: end ?? .upperBound)
     try rows(
       """
       SELECT at, n, codes FROM receipt_chunk
@@ -129,7 +128,7 @@ extension Transaction {
       }
       attempts.add(chunk, at: row.time(0))
     }
-    return ReceiptPage(receipts: attempts.receipts, next: end)
+    return ReceiptPage(receipts: attempts.receipts(choice), next: end)
   }
 
   /// The last device of a page of about `limit`; nil when the rest fits. Each device has a receipt of attempt 0.
@@ -163,9 +162,13 @@ extension Transaction {
       WHERE d.device_id=ANY($1) ORDER BY d.device_id
       """, receipts.map(\.deviceID)
     ) { (row) throws(StoreError) in
-      while receipts[next].deviceID.rawValue < row.integer(0) { next += 1 }
-      receipts[next].token = DeviceToken(stored: row.text(1))
-      receipts[next].environment = Environment(rawValue: UInt8(truncatingIfNeeded: row.integer(2)))
+      let (token, environment) = (
+        DeviceToken(stored: row.text(1)), Environment(rawValue: UInt8(truncatingIfNeeded: row.integer(2)))
+      )
+      receipts.change(DeviceID(row.integer(0)), from: &next) {
+        $0.token = token
+        $0.environment = environment
+      }
     }
     for index in receipts.indices where receipts[index].reason.rawValue >= 1000 {
       receipts[index].storedReason = try first(
@@ -186,10 +189,11 @@ extension Transaction {
       WHERE notification_id=$1 AND device_id>=$2 AND device_id<=$3 ORDER BY device_id
       """, id, first.deviceID, last.deviceID
     ) { (row) throws(StoreError) in
-      while receipts[next].deviceID.rawValue < row.integer(0) { next += 1 }
-      guard receipts[next].deviceID.rawValue == row.integer(0) else { return }
-      receipts[next].deliveredAt = row.optional(1, Row.time)
-      receipts[next].openedAt = row.optional(2, Row.time)
+      let (deliveredAt, openedAt) = (row.optional(1, Row.time), row.optional(2, Row.time))
+      receipts.change(DeviceID(row.integer(0)), from: &next) {
+        $0.deliveredAt = deliveredAt
+        $0.openedAt = openedAt
+      }
     }
     return receipts
   }

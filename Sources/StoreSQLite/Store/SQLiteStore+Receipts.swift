@@ -7,19 +7,17 @@ extension SQLiteStore {
     try await read { (transaction) throws(StoreError) in try transaction.status(id) }
   }
 
-  /// The last attempts of a page of devices, from one snapshot.
+  /// The attempts of a page of devices, from one snapshot.
   public func receipts(
-    _ id: NotificationID, outcome: Outcome?, after: DeviceID, limit: Int
+    _ id: NotificationID, outcome: Outcome?, attempts: AttemptChoice, after: DeviceID, limit: Int
   ) async throws(StoreError) -> ReceiptPage {
     try await read { (transaction) throws(StoreError) in
       guard let kind = try transaction.receiptKind(of: id) else { return ReceiptPage(receipts: [], next: nil) }
       var page =
         kind.hasRows
         ? try transaction.rowPage(id, after: after, limit: limit)
-        : try transaction.chunkPage(id, after: after, limit: limit)
-      for index in page.receipts.indices where page.receipts[index].outcome == .pending {
-        page.receipts[index].outcome = kind.outcomeOfPending
-      }
+        : try transaction.chunkPage(id, attempts, after: after, limit: limit)
+      page.receipts.settlePending(as: kind.outcomeOfPending)
       if let outcome { page.receipts.removeAll { $0.outcome != outcome } }
       return ReceiptPage(receipts: try transaction.marked(transaction.name(page.receipts), of: id), next: page.next)
     }
@@ -111,10 +109,11 @@ extension Transaction {
     return ReceiptPage(receipts: receipts, next: receipts.count == limit ? receipts.last?.deviceID : nil)
   }
 
-  fileprivate func chunkPage(_ id: NotificationID, after: DeviceID, limit: Int) throws(StoreError) -> ReceiptPage {
+  fileprivate func chunkPage(
+    _ id: NotificationID, _ choice: AttemptChoice, after: DeviceID, limit: Int
+  ) throws(StoreError) -> ReceiptPage {
     let end = try endOfChunkPage(id, after: after, limit: limit)
-    var attempts = LastAttempts(after: after, end: end ?? .upperBound)
-    // Later attempts first, so that the first of a device in the order below is its last attempt.
+    var attempts = PackedAttempts(after: after, end: end ?? .upperBound)
     try rows(
       """
       SELECT at, n, codes FROM receipt_chunk
@@ -127,7 +126,7 @@ extension Transaction {
       }
       attempts.add(chunk, at: UnixMilliseconds(row.integer(0)))
     }
-    return ReceiptPage(receipts: attempts.receipts, next: end)
+    return ReceiptPage(receipts: attempts.receipts(choice), next: end)
   }
 
   /// The last device of a page of about `limit`; nil when the rest fits. Each device has a receipt of attempt 0.
@@ -161,9 +160,13 @@ extension Transaction {
       WHERE d.device_id IN (SELECT value FROM json_each(?1)) ORDER BY d.device_id
       """, JSONList(receipts.lazy.map(\.deviceID.rawValue))
     ) { (row) throws(StoreError) in
-      while receipts[next].deviceID.rawValue < row.integer(0) { next += 1 }
-      receipts[next].token = DeviceToken(stored: row.text(1))
-      receipts[next].environment = Environment(rawValue: UInt8(truncatingIfNeeded: row.integer(2)))
+      let (token, environment) = (
+        DeviceToken(stored: row.text(1)), Environment(rawValue: UInt8(truncatingIfNeeded: row.integer(2)))
+      )
+      receipts.change(DeviceID(row.integer(0)), from: &next) {
+        $0.token = token
+        $0.environment = environment
+      }
     }
     for index in receipts.indices where receipts[index].reason.rawValue >= 1000 {
       receipts[index].storedReason = try first(
@@ -184,10 +187,12 @@ extension Transaction {
       WHERE notification_id=?1 AND device_id>=?2 AND device_id<=?3 ORDER BY device_id
       """, id, first.deviceID, last.deviceID
     ) { (row) throws(StoreError) in
-      while receipts[next].deviceID.rawValue < row.integer(0) { next += 1 }
-      guard receipts[next].deviceID.rawValue == row.integer(0) else { return }
-      receipts[next].deliveredAt = row.optional(1, Row.integer).map { UnixMilliseconds($0) }
-      receipts[next].openedAt = row.optional(2, Row.integer).map { UnixMilliseconds($0) }
+      let deliveredAt = row.optional(1, Row.integer).map { UnixMilliseconds($0) }
+      let openedAt = row.optional(2, Row.integer).map { UnixMilliseconds($0) }
+      receipts.change(DeviceID(row.integer(0)), from: &next) {
+        $0.deliveredAt = deliveredAt
+        $0.openedAt = openedAt
+      }
     }
     return receipts
   }

@@ -4,11 +4,11 @@ import Testing
 @testable import PushCore
 
 @Suite("Reading receipts back")
-struct LastAttemptsTests {
+struct PackedAttemptsTests {
   @Test("of several attempts the one that comes first counts, within the page alone, by ascending id")
   func lastAttempts() {
     func ids(_ numbers: Int64...) -> [DeviceID] { numbers.map { DeviceID($0) } }
-    var attempts = LastAttempts(after: DeviceID(1), end: DeviceID(5))
+    var attempts = PackedAttempts(after: DeviceID(1), end: DeviceID(5))
     attempts.add(ReceiptChunk(devices: ids(3), exceptions: []), at: UnixMilliseconds(2))
     attempts.add(
       ReceiptChunk(
@@ -18,12 +18,35 @@ struct LastAttemptsTests {
           .init(index: 3, status: 410, reason: ReasonID(1), outcome: .rejected),
         ]), at: UnixMilliseconds(1))
 
-    let receipts = attempts.receipts
+    let receipts = attempts.receipts(.last)
 
     #expect(receipts.map(\.deviceID) == ids(3, 4, 5))
     #expect(receipts.map(\.outcome) == [.accepted, .accepted, .rejected])
     #expect(receipts.map(\.status) == [200, 200, 410])
     #expect(receipts.map(\.at.value) == [2, 1, 1])
+    let all = attempts.receipts(.all)
+    #expect(all.map(\.deviceID) == ids(3, 3, 4, 5))
+    #expect(all.map(\.outcome) == [.pending, .accepted, .accepted, .rejected])
+  }
+
+  @Test("what is said of a device goes to each of its receipts; only a last attempt that is pending is settled")
+  func changes() {
+    var attempts = PackedAttempts(after: DeviceID(0), end: DeviceID(9))
+    let pending = ReceiptChunk.Exception(index: 0, status: 0, reason: .timeout, outcome: .pending)
+    for _ in 0..<2 {
+      attempts.add(ReceiptChunk(devices: [DeviceID(3)], exceptions: [pending]), at: UnixMilliseconds(1))
+    }
+    attempts.add(ReceiptChunk(devices: [DeviceID(2), DeviceID(7)], exceptions: []), at: UnixMilliseconds(1))
+    var receipts = attempts.receipts(.all)
+
+    receipts.settlePending(as: .expired)
+    var next = 0
+    for device in [1, 3, 7, 8] as [Int64] {
+      receipts.change(DeviceID(device), from: &next) { $0.attempts = Int(device) }
+    }
+
+    #expect(receipts.map(\.outcome) == [.accepted, .pending, .expired, .accepted])
+    #expect(receipts.map(\.attempts) == [nil, 3, 3, 7])
   }
 
   @Test("the state of a notification follows from its row and its open tasks")
