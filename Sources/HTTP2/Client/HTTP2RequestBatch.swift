@@ -13,8 +13,11 @@ public struct HTTP2RequestBatch: Sendable {
     let pathLength: UInt16
     /// ``invalid`` marks an entry that cannot be sent.
     let valueLength: UInt16
+    /// Of the request's own body, which follows the value; ``shared`` = it has the template's.
+    var bodyLength = shared
 
     static let invalid = UInt16.max
+    static let shared = UInt32.max
   }
 
   /// The caller's name for the batch, repeated in each response.
@@ -53,11 +56,11 @@ public struct HTTP2RequestBatch: Sendable {
   }
 
   /// Adds a request: `pathSuffix` follows the template's path prefix, `value` is that of the per-request field (empty and
-  /// unsent when the template has none).
+  /// unsent when the template has none), `body` the request's own in place of the template's.
   ///
   /// A request whose parts hold bytes that HTTP forbids there is taken all the same and comes back unsent
   /// (``HTTP2Failure/Kind/invalidRequest``). At most ``capacity`` requests.
-  public mutating func append(pathSuffix: Span<UInt8>, value: Span<UInt8>) {
+  public mutating func append(pathSuffix: Span<UInt8>, value: Span<UInt8>, body: [UInt8]? = nil) {
     precondition(entries.count < Self.capacity, "a batch takes \(Self.capacity) requests")
     let offset = UInt32(bytes.count)
     let pathLength = template.pathPrefix.count + pathSuffix.count
@@ -68,12 +71,17 @@ public struct HTTP2RequestBatch: Sendable {
     bytes.append(contentsOf: template.pathPrefix)
     bytes.append(pathSuffix)
     bytes.append(value)
-    entries.append(Entry(offset: offset, pathLength: UInt16(pathLength), valueLength: UInt16(value.count)))
+    var entry = Entry(offset: offset, pathLength: UInt16(pathLength), valueLength: UInt16(value.count))
+    if let body {
+      bytes.append(contentsOf: body)
+      entry.bodyLength = UInt32(body.count)
+    }
+    entries.append(entry)
   }
 
   /// Adds a request whose parts are arrays.
-  public mutating func append(pathSuffix: [UInt8], value: [UInt8] = []) {
-    append(pathSuffix: pathSuffix.span, value: value.span)
+  public mutating func append(pathSuffix: [UInt8], value: [UInt8] = [], body: [UInt8]? = nil) {
+    append(pathSuffix: pathSuffix.span, value: value.span, body: body)
   }
 
   /// Visible ASCII alone: safe in a path and in a field value. Written so that the compiler can vectorize it.

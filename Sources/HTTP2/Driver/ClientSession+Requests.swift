@@ -26,15 +26,18 @@ extension ClientSession {
     taken.connection = number
     taken.takenAt = now
     let (deadline, overflow) = unsafe now.addingReportingOverflow(batch.pointee.timeout)
+    let isShared = entry.bodyLength == HTTP2RequestBatch.Entry.shared
+    let ownBody = Int(entry.offset) + Int(entry.pathLength) + Int(entry.valueLength)
+    let bodyLength = isShared ? template.bodyLength : Int(entry.bodyLength)
     guard
       let slot = unsafe slab.take(
         StreamSlot(
-          request: taken, deadline: overflow ? .max : deadline, producedBefore: output.produced, body: template.body,
-          bodyLength: template.bodyLength))
+          request: taken, deadline: overflow ? .max : deadline, producedBefore: output.produced,
+          body: isShared ? template.body : batch.pointee.bytes + ownBody, bodyLength: bodyLength))
     else { return .exhausted }
     var provider = unsafe nghttp2_data_provider(source: nghttp2_data_source(ptr: slot), read_callback: provideBody)
     let id =
-      unsafe template.bodyLength == 0
+      unsafe bodyLength == 0
       ? nghttp2_submit_request(raw, nil, template.method, 1, nil, slot)
       : nghttp2_submit_request(raw, nil, template.method, 1, &provider, slot)
     guard id > 0 else {
