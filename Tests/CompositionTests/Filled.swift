@@ -122,6 +122,11 @@ struct Filled {
     keyed.idempotencyKey = IdempotencyKey(scope: 0, key: "a key", requestHash: [1])
     keyedID = try await publish(store, keyed)
     let canceled = try await publish(store, keyedLater)
+    var personal = keyedLater
+    personal.payload = Array(#"{"aps":{"alert":"{{name}}"}}"#.utf8)
+    personal.recipientValues = RecipientValues(names: ["name"])
+    personal.recipientValues?.tokens = [[Array("é".utf8)]]
+    _ = try await publish(store, personal)
     _ = try await store.cancel(canceled)
   }
 

@@ -100,6 +100,9 @@ final class FaultyStore: Store {
   func read(_ reads: [DeviceRead]) async throws(StoreError) -> [DeviceWindow] {
     try await call("read") { () throws(StoreError) in try await store.read(reads) }
   }
+  func entries(_ reads: [RecipientRead]) async throws(StoreError) -> [[Int?]] {
+    try await call("entries") { () throws(StoreError) in try await store.entries(reads) }
+  }
   func flush(
     _ flushes: [TaskFlush], retirements: [Retirement], owner: Int64, lease: Duration
   ) async throws(StoreError) -> [LeaseState] {

@@ -11,6 +11,7 @@ final class ScriptedSender: PushSender {
     var batch: UInt64
     var index: Int32
     var notAfter: MonotonicTime
+    var payload: String
   }
 
   private struct State {
@@ -56,7 +57,8 @@ final class ScriptedSender: PushSender {
         let sent = Sent(
           token: String(decoding: batch.devices.token(index), as: UTF8.self),
           notification: batch.content.notificationID, lane: batch.lane, batch: batch.id, index: Int32(index),
-          notAfter: batch.notAfter)
+          notAfter: batch.notAfter,
+          payload: String(decoding: batch.personalPayload(index) ?? batch.content.payload, as: UTF8.self))
         state.sent.append(sent)
         if let verdict = state.answer(sent) {
           answers.append(Self.answer(sent, verdict))

@@ -77,12 +77,13 @@ struct WorkerBench {
 
   func publish(
     _ target: Target, lane: Lane = .normal, deadline: Deadline = .after(.seconds(3600)),
-    sendAt: UnixMilliseconds? = nil
+    sendAt: UnixMilliseconds? = nil, payload: String = #"{"aps":{"alert":"x"}}"#, values: RecipientValues? = nil
   ) async throws -> NotificationID {
-    let result = try await store.publish(
-      Publication(
-        topic: Self.topic, target: target, payload: Array(#"{"aps":{"alert":"x"}}"#.utf8),
-        headers: PushHeaders(pushType: .alert, priority: .immediate), lane: lane, deadline: deadline, sendAt: sendAt))
+    var publication = Publication(
+      topic: Self.topic, target: target, payload: Array(payload.utf8),
+      headers: PushHeaders(pushType: .alert, priority: .immediate), lane: lane, deadline: deadline, sendAt: sendAt)
+    publication.recipientValues = values
+    let result = try await store.publish(publication)
     guard case .stored(let id, _) = result else { throw SupportError("not stored: \(result)") }
     return id
   }

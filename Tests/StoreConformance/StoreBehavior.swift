@@ -20,7 +20,8 @@ public struct StoreBehavior: Sendable, CustomStringConvertible {
 
   /// All behaviors that need no worker, in the order of a notification's life.
   public static let all: [StoreBehavior] =
-    registry + listing + intake + idempotency + leases + flushes + walks + pauses + cancellation + reading + overview
+    registry + listing + intake + idempotency + leases + flushes + walks + recipients + pauses + cancellation + reading
+    + overview
     + keys + selfService + care
 }
 

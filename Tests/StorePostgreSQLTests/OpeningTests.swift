@@ -92,6 +92,25 @@ struct OpeningTests {
     }
   }
 
+  @Test("A schema of the sixth version keeps its open notifications, which have no values of recipients")
+  func recipients() async throws {
+    try await withEmptyDatabase { location, _ in
+      let connection = try connection(location)
+      #expect(try Migrations.apply(Array(Migrations.all[..<6]), to: connection).to == 6)
+      try connection.execute(
+        """
+        SET search_path=pushrelay; INSERT INTO app(topic,created_at) VALUES('com.example.old',now());
+        INSERT INTO notification(notification_id,app_id,lane,created_at,not_before,expires_at,row_receipts,target,headers,payload)
+          SELECT 7, app_id, 1, now(), now(), now(), true, '\\x0100000000', '{"push_type":"alert","priority":10}', '{"{{a}}":1}' FROM app
+        """)
+
+      let store = try await PostgreSQLStore.open(location)
+      let notification = try #require(try await store.notification(NotificationID(7)))
+      #expect(notification.substitutions == nil && notification.payload == Array(#"{"{{a}}":1}"#.utf8))
+      await store.close()
+    }
+  }
+
   @Test("A schema of a newer version is refused and left alone")
   func newer() async throws {
     try await withEmptyDatabase { location, _ in

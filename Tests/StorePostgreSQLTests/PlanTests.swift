@@ -77,6 +77,8 @@ struct PlanTests {
       #expect(users.contains { $0.contains("Index Cond: ((user_id = u.user_id) AND (device_id > $2)") }, "\(users)")
       let member = try plan("IS TRUE")
       #expect(!member.contains { $0.contains("Seq Scan") || $0.contains("hashed") }, "\(member)")
+      let entries = try plan("array_position")
+      #expect(entries.contains { $0.contains("device_id = d.device_id") && $0.contains("Index Cond") }, "\(entries)")
     }
   }
 
@@ -185,6 +187,7 @@ struct PlanTests {
     _ = try await store.removeOld(payloadsAfter: .zero, receiptsAfter: .seconds(-60))
     _ = try await store.reasonID(for: "new")
     try await useOverview(store)
+    try await useRecipients(store)
   }
 
   private func useOverview(_ store: PostgreSQLStore) async throws {
@@ -201,6 +204,16 @@ struct PlanTests {
     try await store.noteUse(of: key.id)
     _ = try await store.revokeAPIKey(key.id)
     _ = try await store.removeUser("ada", topics: nil)
+  }
+
+  private func useRecipients(_ store: PostgreSQLStore) async throws {
+    let target = PackedTarget(
+      interests: [InterestID(1)], users: ["ada"], devices: [], everyone: false, reachesUnverifiedUsers: false)
+    var values = RecipientValues(names: [])
+    (values.interests, values.users) = ([[]], [[]])
+    let substitutions = Substitutions(
+      values, of: Target(interests: ["news"], users: ["ada"]), interests: target.interests, devices: [])
+    _ = try await store.entries([RecipientRead([DeviceID(1)], RecipientOrder(target, substitutions))])
   }
 
   private func publishAndDeliver(

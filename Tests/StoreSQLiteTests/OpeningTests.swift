@@ -94,6 +94,26 @@ import Testing
     }
   }
 
+  @Test("A file of the fifth schema keeps its open notifications, which have no values of recipients")
+  func recipients() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let connection = try Connection.openWriter(path, .init())
+      #expect(try Migrations.apply(Array(Migrations.all[..<5]), to: connection).to == 5)
+      try connection.execute(
+        """
+        INSERT INTO app(app_id,topic,created_at) VALUES(1,'com.example.old',0);
+        INSERT INTO notification(notification_id,app_id,lane,created_at,not_before,expires_at,row_receipts,target,headers,payload)
+          VALUES(7,1,1,0,0,9,1,x'0100000000',CAST('{"push_type":"alert","priority":10}' AS BLOB),CAST('{"{{a}}":1}' AS BLOB))
+        """)
+
+      let store = try await SQLiteStore.open(path)
+      let notification = try #require(try await store.notification(NotificationID(7)))
+      #expect(notification.substitutions == nil && notification.payload == Array(#"{"{{a}}":1}"#.utf8))
+      await store.close()
+    }
+  }
+
   @Test("A file of the third schema keeps its retired devices and feeds them")
   func retiredDevices() async throws {
     try await withTemporaryDirectory { directory in

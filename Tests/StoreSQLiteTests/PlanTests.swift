@@ -92,6 +92,7 @@ import Testing
     _ = try await store.removeOld(payloadsAfter: .zero, receiptsAfter: .seconds(-60))
     _ = try await store.reasonID(for: "new")
     try await useOverview(store)
+    try await useRecipients(store)
     await store.onNewWork { _ in }
   }
 
@@ -109,6 +110,16 @@ import Testing
     try await store.noteUse(of: key.id)
     _ = try await store.revokeAPIKey(key.id)
     _ = try await store.removeUser("ada", topics: nil)
+  }
+
+  private func useRecipients(_ store: SQLiteStore) async throws {
+    let target = PackedTarget(
+      interests: [InterestID(1)], users: ["ada"], devices: [], everyone: false, reachesUnverifiedUsers: false)
+    var values = RecipientValues(names: [])
+    (values.interests, values.users) = ([[]], [[]])
+    let substitutions = Substitutions(
+      values, of: Target(interests: ["news"], users: ["ada"]), interests: target.interests, devices: [])
+    _ = try await store.entries([RecipientRead([DeviceID(1)], RecipientOrder(target, substitutions))])
   }
 
   private func publishAndDeliver(

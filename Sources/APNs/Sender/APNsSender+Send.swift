@@ -138,20 +138,23 @@ extension APNsSender {
       id: number, origin: sent.origin, template: template, notAfter: batch.notAfter,
       responseTimeout: configuration.requestTimeout)
     let devices = batch.devices
+    let isPersonal = batch.content.personal != nil
     requests.reserve(
       requests: sent.count,
-      bytesPerRequest: devices.tokenBytes.count / max(1, devices.count) + APNsID.length)
+      bytesPerRequest: devices.tokenBytes.count / max(1, devices.count) + APNsID.length
+        + (isPersonal ? batch.content.payload.count : 0))
     let chosen = batch.content.headers.apnsID.map { Array($0.utf8) }
     let tokens = devices.tokenBytes.span
     for entry in 0..<sent.count {
       let index = Int(sent.index(of: UInt32(entry)))
       let start = index == 0 ? 0 : Int(devices.tokenEnds[index - 1])
       let token = tokens.extracting(start..<Int(devices.tokenEnds[index]))
+      let body = isPersonal ? batch.personalPayload(index) : nil
       if let chosen {
-        requests.append(pathSuffix: token, value: chosen.span)
+        requests.append(pathSuffix: token, value: chosen.span, body: body)
       } else {
         let id = maker.make(devices.ids[index])
-        requests.append(pathSuffix: token, value: id.span)
+        requests.append(pathSuffix: token, value: id.span, body: body)
       }
     }
     return requests

@@ -94,12 +94,16 @@ extension LaneLoop {
     guard let notification, let payload = notification.payload else {
       return tell(.unreadable(notification: task.notificationID))
     }
+    let personal = notification.substitutions.flatMap { PersonalPayload(payload, $0) }
+    guard notification.target.hasValues == (personal != nil) else {
+      return tell(.unreadable(notification: task.notificationID))
+    }
     let alreadySettled =
       task.epoch > 1 ? try await store.settledDevices(of: task, rowReceipts: notification.rowReceipts) : []
     if let former = runs[task.id] { lose(former) }
     runs[task.id] = TaskRun(
-      task: task, notification: notification, payload: payload, alreadySettled: alreadySettled, claimedAt: claimedAt,
-      lease: lease)
+      task: task, notification: notification, payload: payload, personal: personal,
+      alreadySettled: alreadySettled, claimedAt: claimedAt, lease: lease)
   }
 
   /// Hands back what was leased and not begun. Where that fails too, the leases run out by themselves.

@@ -13,6 +13,8 @@ final class TaskRun {
   let task: LeasedTask
   let content: PushContent
   let target: PackedTarget
+  /// Whose values devices take; nil = nobody has values of their own.
+  let recipients: RecipientOrder?
   /// Its receipts are rows, since few were expected as it was enqueued.
   let hasFewDevices: Bool
   var progress: TaskProgress
@@ -39,15 +41,16 @@ final class TaskRun {
   var served: UInt64 = 0
 
   init(
-    task: LeasedTask, notification: StoredNotification, payload: [UInt8], alreadySettled: [DeviceID],
-    claimedAt: MonotonicTime, lease: Duration
+    task: LeasedTask, notification: StoredNotification, payload: [UInt8], personal: PersonalPayload?,
+    alreadySettled: [DeviceID], claimedAt: MonotonicTime, lease: Duration
   ) {
     self.task = task
     target = notification.target
+    recipients = notification.substitutions.map { RecipientOrder(notification.target, $0) }
     hasFewDevices = notification.rowReceipts
     content = PushContent(
       notificationID: notification.id, topic: notification.topic, headers: notification.headers,
-      expiresAt: notification.expiresAt, payload: payload)
+      expiresAt: notification.expiresAt, payload: payload, personal: personal)
     progress = TaskProgress(task: task, rowReceipts: notification.rowReceipts, alreadySettled: alreadySettled)
     leaseEnds = claimedAt + lease * 0.9
     renewAt = claimedAt + lease / 3

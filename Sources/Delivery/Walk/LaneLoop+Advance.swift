@@ -23,11 +23,28 @@ extension LaneLoop {
         return
       }
       var rest = windows[...]
+      var results: [(run: TaskRun, result: WalkStep.Result)] = []
       for (run, step) in steps {
-        take(step.result(Array(rest.prefix(step.reads.count))), into: run)
+        results.append((run, step.result(Array(rest.prefix(step.reads.count)))))
         rest = rest.dropFirst(step.reads.count)
       }
+      guard await chooseEntries(&results) else { return }
+      for (run, result) in results { take(result, into: run) }
     }
+  }
+
+  /// Asks whose values the devices of these steps take, where recipients have values of their own. First tries, retries and what another
+  /// worker left are all asked alike, as they are about to be sent. False when the store fails: the steps are made again.
+  private func chooseEntries(_ results: inout [(run: TaskRun, result: WalkStep.Result)]) async -> Bool {
+    let personal = results.indices.filter { results[$0].run.recipients != nil }
+    let reads = personal.compactMap { index in
+      results[index].run.recipients.map { RecipientRead(results[index].result.devices.ids, $0) }
+    }
+    guard !reads.isEmpty else { return true }
+    let entries = await ask { () throws(StoreError) in try await store.entries(reads) }
+    guard let entries else { return false }
+    for (index, entries) in zip(personal, entries) { results[index].result.choose(entries) }
+    return true
   }
 
   /// Does what can be done for a task without the registry; true when it wants its next devices, with so many expected to be out already.

@@ -10,6 +10,20 @@ struct WalkStep: Sendable {
     var skipped: [(id: DeviceID, reason: ReasonID)] = []
     var through: DeviceID
     var isAtEnd: Bool
+
+    /// Gives each device the entry whose values it takes; who has none is not meant any more.
+    mutating func choose(_ entries: [Int?]) {
+      var chosen = DeviceWindow()
+      for (index, entry) in entries.enumerated() {
+        if let entry {
+          chosen.append(index, of: devices, entry: entry)
+        } else {
+          skipped.append((devices.ids[index], .noLongerTargeted))
+        }
+      }
+      devices = chosen
+      skipped.sort { $0.id < $1.id }
+    }
   }
 
   /// What is asked; the answers go to ``result(_:)`` in this order.

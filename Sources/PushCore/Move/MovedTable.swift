@@ -97,7 +97,7 @@ public struct MovedTable: Sendable {
       "notification", key: 1,
       """
       notification_id, app_id, lane, created_at:time, not_before:time, expires_at:time, row_receipts:flag, target:bytes,
-      headers:bytes, payload:bytes
+      headers:bytes, payload:bytes, substitutions:bytes
       """),
     MovedTable(
       "notification_state", key: 1, "notification_id, open_tasks, canceled_at:time, done_at:time, cut:flag, erased:flag"

@@ -8,6 +8,7 @@ struct NotificationChecker {
   private var faults: [NotificationFinding]
   private var warnings: [NotificationFinding] = []
   private var oversizedByteCount: Int?
+  private var isPayloadTooLarge = false
 
   init(request: NotificationRequest, now: UnixMilliseconds, defaults: NotificationDefaults) {
     self.request = request
@@ -22,9 +23,10 @@ struct NotificationChecker {
     let payload = checkedPayload()
     let pushType = checkedPushType(payload)
     let topic = checkedTopic(pushType)
-    checkPayload(payload, pushType)
+    let template = checkedTemplate(payload)
+    checkPayload(payload, pushType, hasPlaceholders: template != nil)
     let priority = checkedPriority(pushType)
-    let target = checkedTarget()
+    let (target, recipientValues) = checkedAudience(template, pushType)
     checkCollapseID()
     checkAPNsID(target)
     let deadline = checkedDeadline()
@@ -32,17 +34,18 @@ struct NotificationChecker {
     let environment = checkedEnvironment()
     checkSendAt(deadline)
     guard faults.isEmpty, let payload, let topic else {
-      throw NotificationFaults(faults, isPayloadTooLarge: oversizedByteCount != nil)
+      throw NotificationFaults(faults, isPayloadTooLarge: isPayloadTooLarge)
     }
     let headers = PushHeaders(
       pushType: pushType, priority: priority, collapseID: request.collapseID,
       expiresImmediately: deadline == .immediate, apnsID: request.apnsID)
-    let publication = Publication(
+    var publication = Publication(
       topic: topic, target: target, environment: environment,
       defaultEnvironment: defaults.environment,
       payload: payload.bytes, headers: headers, lane: lane, deadline: deadline,
       sendAt: request.sendAt,
       reachesUnverifiedUsers: defaults.reachesUnverifiedUsers)
+    publication.recipientValues = recipientValues
     return (publication, warnings)
   }
 
@@ -97,10 +100,26 @@ struct NotificationChecker {
     return resolved
   }
 
-  private mutating func checkPayload(_ payload: Payload?, _ type: PushType) {
+  /// The placeholders that recipients have values for; nil when there are none.
+  private mutating func checkedTemplate(_ payload: Payload?) -> PayloadTemplate? {
+    guard request.recipients != nil, let payload else { return nil }
+    do {
+      let template = try PayloadTemplate(payload)
+      return template.names.isEmpty ? nil : template
+    } catch {
+      fault("payload", error.description)
+      return nil
+    }
+  }
+
+  /// With placeholders, what each recipient gets is measured instead.
+  private mutating func checkPayload(_ payload: Payload?, _ type: PushType, hasPlaceholders: Bool) {
     let limit = type.rules.payloadLimitBytes
-    if let payload, payload.bytes.count > limit { oversizedByteCount = payload.bytes.count }
-    if let count = oversizedByteCount { fault("payload", Payload.sizeFault(count, limit: limit)) }
+    if let payload, payload.bytes.count > limit, !hasPlaceholders { oversizedByteCount = payload.bytes.count }
+    if let count = oversizedByteCount {
+      isPayloadTooLarge = true
+      fault("payload", Payload.sizeFault(count, limit: limit))
+    }
     guard let payload else { return }
     faults += payload.faults(for: type)
     warnings += payload.warnings(for: type)
@@ -126,12 +145,27 @@ struct NotificationChecker {
 
   // MARK: Target
 
-  private mutating func checkedTarget() -> Target {
-    if request.hasNoTarget,
-      !faults.contains(where: { $0.path.hasPrefix("target") || $0.path == "recipients" })
+  private mutating func checkedAudience(
+    _ template: PayloadTemplate?, _ type: PushType
+  ) -> (target: Target, recipientValues: RecipientValues?) {
+    if request.hasNoTarget, !faults.contains(where: { $0.path.hasPrefix("target") || $0.path.hasPrefix("recipients") })
     {
-      fault("target", "it names nobody; give at least one interest, user or token, or everyone")
+      let member = request.recipients == nil ? "target" : "recipients"
+      fault(
+        member, "it names nobody; give at least one interest, user or token\(member == "target" ? ", or everyone" : "")"
+      )
     }
+    guard let recipients = request.recipients else { return (checkedTarget(), nil) }
+    var checker = RecipientChecker(
+      template: template, payloadLimitBytes: type.rules.payloadLimitBytes,
+      faultyPaths: Set(request.readingFaults.map(\.path)))
+    let audience = checker.check(recipients)
+    faults += checker.faults
+    isPayloadTooLarge = isPayloadTooLarge || checker.isPayloadTooLarge
+    return audience
+  }
+
+  private mutating func checkedTarget() -> Target {
     let interests = checkedNames(
       "interests", request.interests, NotificationLimits.interests, InterestName.fault)
     let users = checkedNames(

@@ -8,6 +8,8 @@ public enum NotificationLimits {
   public static let users = 1000
   /// Device tokens a notification may name.
   public static let tokens = 1000
+  /// Recipients with values of their own that a notification may have.
+  public static let recipients = 1000
   /// Bytes of `apns-collapse-id`, in UTF-8 (Apple).
   public static let collapseIDBytes = 64
   /// Bytes of a user id.

@@ -9,6 +9,7 @@ extension NotificationRequest {
     "send_at", "lane", "environment",
   ]
   private static let targetNames = ["interests", "users", "tokens", "everyone"]
+  private static let recipientNames = ["token", "user", "interest", "values"]
 
   /// Reads a notification object: an HTTP body, or a line of NDJSON.
   ///
@@ -43,6 +44,9 @@ extension NotificationRequest {
         }
         if !member.value.isNull { read(member.name, member.value, into: &request) }
       }
+      if let target = value["target"], !target.isNull, let recipients = value["recipients"], !recipients.isNull {
+        fault("recipients", "give either target or recipients, not both")
+      }
     }
 
     private mutating func read(
@@ -61,8 +65,7 @@ extension NotificationRequest {
       case "send_at": request.sendAt = time(name, value)
       case "lane": request.lane = string(name, value)
       case "environment": request.environment = string(name, value)
-      case "recipients":
-        fault(name, "not in this version; give target, one notification per set of values")
+      case "recipients": recipients(value, into: &request)
       default: unknown(name, among: NotificationRequest.fieldNames)
       }
     }
@@ -88,6 +91,55 @@ extension NotificationRequest {
         default: unknown(member.name, under: "target.", among: NotificationRequest.targetNames)
         }
       }
+    }
+
+    private mutating func recipients(_ value: JSONValue, into request: inout NotificationRequest) {
+      guard let elements = value.array else {
+        return fault("recipients", "it must be an array of objects, not \(value.kindName)")
+      }
+      request.recipients = elements.enumerated().compactMap { recipient($0.element, index: $0.offset) }
+    }
+
+    private mutating func recipient(_ value: JSONValue, index: Int) -> Recipient? {
+      let path = "recipients[\(index)]"
+      guard let members = value.object else {
+        fault(path, "it must be an object with token, user or interest, and values, not \(value.kindName)")
+        return nil
+      }
+      var names: [Recipient.Name?] = []
+      var given: [String: String] = [:]
+      for member in members where !member.value.isNull {
+        let place = "\(path).\(member.name)"
+        switch member.name {
+        case "token": names.append(string(place, member.value).map(Recipient.Name.token))
+        case "user": names.append(string(place, member.value).map(Recipient.Name.user))
+        case "interest": names.append(string(place, member.value).map(Recipient.Name.interest))
+        case "values": given = values(place, member.value)
+        default: unknown(member.name, under: "\(path).", among: NotificationRequest.recipientNames)
+        }
+      }
+      guard names.count == 1 else {
+        fault(path, "give exactly one of token, user and interest, not \(names.isEmpty ? "none" : "\(names.count)")")
+        return nil
+      }
+      return names[0].map { Recipient($0, values: given, index: index) }
+    }
+
+    private mutating func values(_ path: String, _ value: JSONValue) -> [String: String] {
+      guard let members = value.object else {
+        fault(path, "it must be an object of strings, not \(value.kindName)")
+        return [:]
+      }
+      var values: [String: String] = [:]
+      for member in members {
+        let place = "\(path).\(member.name)"
+        guard let text = member.value.string else {
+          fault(place, "it must be a string, not \(member.value.kindName): write it as the device is to show it")
+          continue
+        }
+        if values.updateValue(text, forKey: member.name) != nil { fault(place, "the member is there twice") }
+      }
+      return values
     }
 
     private mutating func string(_ path: String, _ value: JSONValue) -> String? {

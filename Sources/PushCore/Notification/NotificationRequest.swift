@@ -13,6 +13,8 @@ public struct NotificationRequest: Sendable, Equatable {
   public var tokens: [String] = []
   /// Every registered device of the topic.
   public var everyone = false
+  /// Whom it is for, each with values for the payload's placeholders; nil = interests, users, tokens or everyone say it.
+  public var recipients: [Recipient]?
   /// The payload, byte for byte.
   public var payload: [UInt8]?
   /// `apns-push-type`.
@@ -40,7 +42,9 @@ public struct NotificationRequest: Sendable, Equatable {
   public init() {}
 
   /// Whether it names nobody.
-  public var hasNoTarget: Bool { interests.isEmpty && users.isEmpty && tokens.isEmpty && !everyone }
+  public var hasNoTarget: Bool {
+    interests.isEmpty && users.isEmpty && tokens.isEmpty && !everyone && recipients?.isEmpty ?? true
+  }
 }
 
 /// What stands in for the values that a request leaves away.

@@ -74,6 +74,8 @@ public struct Publication: Sendable, Equatable {
   public var topic: String
   /// Whom it is for.
   public var target: Target
+  /// The values of the target's names for the payload's placeholders; nil = every device gets the payload as it is.
+  public var recipientValues: RecipientValues?
   /// The environment of the devices meant; nil = each device's own.
   public var environment: Environment?
   /// The environment given to tokens that are not registered, when `environment` is nil.

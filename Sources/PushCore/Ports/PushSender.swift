@@ -12,16 +12,20 @@ public struct PushContent: Sendable, Equatable {
   public var expiresAt: UnixMilliseconds
   /// The payload.
   public var payload: [UInt8]
+  /// The payloads of devices whose recipients have values of their own; nil = all get ``payload``.
+  public var personal: PersonalPayload?
 
   /// Content by its parts.
   public init(
-    notificationID: NotificationID, topic: String, headers: PushHeaders, expiresAt: UnixMilliseconds, payload: [UInt8]
+    notificationID: NotificationID, topic: String, headers: PushHeaders, expiresAt: UnixMilliseconds, payload: [UInt8],
+    personal: PersonalPayload? = nil
   ) {
     self.notificationID = notificationID
     self.topic = topic
     self.headers = headers
     self.expiresAt = expiresAt
     self.payload = payload
+    self.personal = personal
   }
 }
 
@@ -42,6 +46,9 @@ public struct PushBatch: Sendable {
   public var devices: DeviceWindow
   /// Nothing is written to a connection at or after this: the lease or the notification has ended by then.
   public var notAfter: MonotonicTime
+
+  /// The payload of the device at an index, where it differs from that of the content; nil = it does not.
+  public func personalPayload(_ index: Int) -> [UInt8]? { content.personal?.bytes(ofEntry: devices.entries[index]) }
 
   /// A batch by its parts.
   public init(

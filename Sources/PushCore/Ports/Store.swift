@@ -49,6 +49,9 @@ public protocol Store: ProviderTokenStore {
   func settledDevices(of task: LeasedTask, rowReceipts: Bool) async throws(StoreError) -> [DeviceID]
   /// The devices that reads ask for, one window per read, in order; what many tasks need comes in one call.
   func read(_ reads: [DeviceRead]) async throws(StoreError) -> [DeviceWindow]
+  /// Whose values devices take, as entries of the substitutions of their notifications, for each read in the order of its devices; nil:
+  /// nobody names the device any more.
+  func entries(_ reads: [RecipientRead]) async throws(StoreError) -> [[Int?]]
   /// Writes the news of several tasks and retires devices in one transaction; one state per task, in order. The lists of a canceled
   /// notification are not made: their devices are counted as canceled.
   func flush(

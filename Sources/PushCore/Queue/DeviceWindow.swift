@@ -16,6 +16,8 @@ public struct DeviceWindow: Sendable, Equatable {
   public private(set) var isRetired: [Bool] = []
   /// Whether each is still a member of the target's interests or users; only ``DeviceRead/named(_:of:)`` fills it.
   public private(set) var isMember: [Bool] = []
+  /// The entry of the notification's substitutions whose values each takes; empty where nobody has values of their own.
+  public private(set) var entries: [Int] = []
 
   /// An empty window.
   public init() {}
@@ -42,6 +44,13 @@ public struct DeviceWindow: Sendable, Equatable {
     append(
       id: other.ids[index], credential: other.credentials[index], registeredAt: other.registeredAt[index],
       token: other.token(index), isRetired: other.isRetired[index], isMember: other.isMember[index])
+    if !other.entries.isEmpty { entries.append(other.entries[index]) }
+  }
+
+  /// Adds the device at `index` of another window with the entry whose values it takes.
+  public mutating func append(_ index: Int, of other: DeviceWindow, entry: Int) {
+    append(index, of: other)
+    entries.append(entry)
   }
 
   /// The token text of a device, hexadecimal digits.

@@ -131,11 +131,13 @@ public struct StoredNotification: Sendable, Equatable {
   public var headers: PushHeaders
   /// The payload; nil when it was erased after the final state.
   public var payload: [UInt8]?
+  /// The values of its recipients; nil = every device gets the payload as it is.
+  public var substitutions: Substitutions?
 
   /// A notification by its columns.
   public init(
     id: NotificationID, topic: String, expiresAt: UnixMilliseconds, rowReceipts: Bool, target: PackedTarget,
-    headers: PushHeaders, payload: [UInt8]?
+    headers: PushHeaders, payload: [UInt8]?, substitutions: Substitutions? = nil
   ) {
     self.id = id
     self.topic = topic
@@ -144,6 +146,7 @@ public struct StoredNotification: Sendable, Equatable {
     self.target = target
     self.headers = headers
     self.payload = payload
+    self.substitutions = substitutions
   }
 }
 

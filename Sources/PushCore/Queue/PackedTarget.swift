@@ -10,10 +10,13 @@ public struct PackedTarget: Sendable, Equatable {
   public var everyone: Bool
   /// Whether users bound without a verified token are reached too.
   public var reachesUnverifiedUsers: Bool
+  /// Whether ``Substitutions`` stand beside it. A version that knows none cannot read such a target, and sends no placeholders.
+  public var hasValues: Bool
 
   /// Sorts and deduplicates the parts.
   public init(
-    interests: [InterestID], users: [String], devices: [DeviceID], everyone: Bool, reachesUnverifiedUsers: Bool
+    interests: [InterestID], users: [String], devices: [DeviceID], everyone: Bool, reachesUnverifiedUsers: Bool,
+    hasValues: Bool = false
   ) {
     self.interests = Set(interests).sorted()
     // The store compares users byte by byte; as a String, é would be the same as e with U+0301.
@@ -22,6 +25,7 @@ public struct PackedTarget: Sendable, Equatable {
     self.devices = Set(devices).sorted()
     self.everyone = everyone
     self.reachesUnverifiedUsers = reachesUnverifiedUsers
+    self.hasValues = hasValues
   }
 
   /// Whether a retry must look again whether the device is still meant.
@@ -29,7 +33,7 @@ public struct PackedTarget: Sendable, Equatable {
 
   /// The stored form.
   public var encoded: [UInt8] {
-    var bytes: [UInt8] = [1, (everyone ? 1 : 0) | (reachesUnverifiedUsers ? 2 : 0)]
+    var bytes: [UInt8] = [1, (everyone ? 1 : 0) | (reachesUnverifiedUsers ? 2 : 0) | (hasValues ? 4 : 0)]
     DeltaVarint.append(UInt64(interests.count), to: &bytes)
     DeltaVarint.append(ascending: interests.lazy.map(\.rawValue), to: &bytes)
     DeltaVarint.append(UInt64(users.count), to: &bytes)
@@ -46,7 +50,7 @@ public struct PackedTarget: Sendable, Equatable {
   public init?(encoded: [UInt8]) {
     let bytes = encoded.span
     var index = 2
-    guard bytes.count >= 5, bytes[0] == 1, bytes[1] < 4,
+    guard bytes.count >= 5, bytes[0] == 1, bytes[1] < 8,
       let interests = Self.ids(bytes, &index),
       let userCount = DeltaVarint.read(bytes, &index)
     else { return nil }
@@ -65,7 +69,7 @@ public struct PackedTarget: Sendable, Equatable {
     guard let devices = Self.ids(bytes, &index), index == bytes.count else { return nil }
     self.init(
       interests: interests.map(InterestID.init), users: users, devices: devices.map(DeviceID.init),
-      everyone: bytes[1] & 1 != 0, reachesUnverifiedUsers: bytes[1] & 2 != 0)
+      everyone: bytes[1] & 1 != 0, reachesUnverifiedUsers: bytes[1] & 2 != 0, hasValues: bytes[1] & 4 != 0)
   }
 
   private static func ids(_ bytes: Span<UInt8>, _ index: inout Int) -> [Int64]? {

@@ -38,6 +38,8 @@ private struct Publishing {
   /// Whom the publication reaches, by ids.
   private struct Audience {
     var target: PackedTarget
+    /// The values of its names; nil = they have none.
+    var substitutions: Substitutions?
     /// By the counts at hand.
     var expectedDevices: Int
   }
@@ -131,15 +133,24 @@ private struct Publishing {
       _ = try credential(environment)
       credentials.removeAll { $0.environment != environment }
     }
-    let devices = try deviceIDs(target.tokens)
+    let found = try deviceIDs(target.tokens)
+    let devices = target.tokens.compactMap { found[$0] }
     // Unknown ones are made: whoever subscribes before a scheduled send is in.
-    let interests = try transaction.makeInterests(of: app, target.interests).values
+    let made = try transaction.makeInterests(of: app, target.interests)
+    let interests = target.interests.compactMap { made[ExactText($0)]?.id }
+    guard devices.count == target.tokens.count, interests.count == target.interests.count else {
+      throw .unreadable("what was just stored of the notification's target")
+    }
     let packed = PackedTarget(
-      interests: interests.map(\.id), users: target.users, devices: devices, everyone: target.everyone,
-      reachesUnverifiedUsers: publication.reachesUnverifiedUsers)
-    var expected = packed.devices.count + interests.reduce(0) { $0 + $1.expected }
+      interests: interests, users: target.users, devices: devices, everyone: target.everyone,
+      reachesUnverifiedUsers: publication.reachesUnverifiedUsers, hasValues: publication.recipientValues != nil)
+    let substitutions = publication.recipientValues.map {
+      Substitutions($0, of: target, interests: interests, devices: devices)
+    }
+    var expected = packed.devices.count + made.values.reduce(0) { $0 + $1.expected }
     if target.everyone { expected += credentials.reduce(0) { $0 + $1.expectedDevices } }
-    return Audience(target: packed, expectedDevices: expected + (try expectedDevices(of: packed.users)))
+    return Audience(
+      target: packed, substitutions: substitutions, expectedDevices: expected + (try expectedDevices(of: packed.users)))
   }
 
   /// The credential of an environment; made when there is none.
@@ -152,18 +163,17 @@ private struct Publishing {
 
   /// The devices of tokens. Unknown tokens become devices that no list shows; the environment is the one asked for, else that of the
   /// registered device, else the app's only one, else the default.
-  private mutating func deviceIDs(_ tokens: [DeviceToken]) throws(StoreError) -> [DeviceID] {
+  private mutating func deviceIDs(_ tokens: [DeviceToken]) throws(StoreError) -> [DeviceToken: DeviceID] {
     // In one order, so that two transactions that make the same ones do not wait in a circle.
     let tokens = Set(tokens).sorted { $0.text < $1.text }
-    guard !tokens.isEmpty else { return [] }
-    var found = try presentDevices(tokens)
+    guard !tokens.isEmpty else { return [:] }
+    let found = try presentDevices(tokens)
     let missing = tokens.filter { found[$0] == nil }
-    guard !missing.isEmpty else { return Array(found.values) }
+    guard !missing.isEmpty else { return found }
     let credential =
       credentials.count == 1 ? credentials[0].id : try credential(publication.defaultEnvironment)
     try transaction.makeDevices(of: credential, missing)
-    found = try presentDevices(tokens)
-    return Array(found.values)
+    return try presentDevices(tokens)
   }
 
   private func presentDevices(_ tokens: [DeviceToken]) throws(StoreError) -> [DeviceToken: DeviceID] {
@@ -205,15 +215,17 @@ private struct Publishing {
     try transaction.run(
       """
       WITH n AS (
-        INSERT INTO notification(notification_id,app_id,lane,created_at,not_before,expires_at,row_receipts,target,headers,payload)
-        VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10)),
+        INSERT INTO notification(notification_id,app_id,lane,created_at,not_before,expires_at,row_receipts,target,headers,payload,
+          substitutions)
+        VALUES($1,$2,$3,$4,$5,$6,$7,$8,$9,$10,$16)),
       s AS (INSERT INTO notification_state(notification_id,open_tasks) VALUES($1,cardinality($12)))
       INSERT INTO task(notification_id,app_id,credential_id,lane,due_at,expires_at,lo,hi,cursor,n,state)
       SELECT $1,$2,$11,$3,$5,$6,r.lo,r.hi,r.lo,$14,$15 FROM unnest($12,$13) r(lo,hi)
       """, id, app, publication.lane, transaction.now, notBefore, publication.deadline.time(from: notBefore),
       rowReceipts, target.encoded, headers, publication.payload,
       credentials.count == 1 ? credentials[0].id : CredentialID?.none, ranges.map(\.lo), ranges.map(\.hi),
-      namesOnly ? target.devices.count : 0, isHeld ? TaskState.held : .ready)
+      namesOnly ? target.devices.count : 0, isHeld ? TaskState.held : .ready,
+      audience.substitutions?.encoded)
   }
 }
 

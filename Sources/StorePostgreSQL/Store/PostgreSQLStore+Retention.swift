@@ -57,7 +57,9 @@ extension Transaction {
       RETURNING notification_id
       """, time, limit
     ) { NotificationID($0.integer(0)) }
-    if !ids.isEmpty { try run("UPDATE notification SET payload=NULL WHERE notification_id=ANY($1)", ids) }
+    if !ids.isEmpty {
+      try run("UPDATE notification SET payload=NULL, substitutions=NULL WHERE notification_id=ANY($1)", ids)
+    }
     return ids.count
   }
 

@@ -38,7 +38,8 @@ extension Transaction {
     var found: [NotificationID: StoredNotification] = [:]
     try rows(
       """
-      SELECT n.notification_id, a.topic, n.expires_at, n.row_receipts, n.target, n.headers, n.payload
+      SELECT n.notification_id, a.topic, n.expires_at, n.row_receipts, n.target, n.headers, n.payload,
+        n.substitutions
       FROM notification n JOIN app a ON a.app_id=n.app_id WHERE n.notification_id=ANY($1)
       """, ids
     ) { (row) throws(StoreError) in
@@ -46,9 +47,11 @@ extension Transaction {
       guard let target = PackedTarget(encoded: row.bytes(4)), let headers = PushHeaders(encoded: row.bytes(5)) else {
         return
       }
+      let substitutions = row.optional(7, Row.bytes).map { Substitutions(encoded: $0, of: target) }
+      if let substitutions, substitutions == nil { return }
       found[id] = StoredNotification(
         id: id, topic: row.text(1), expiresAt: row.time(2), rowReceipts: row.bool(3), target: target, headers: headers,
-        payload: row.optional(6, Row.bytes))
+        payload: row.optional(6, Row.bytes), substitutions: substitutions ?? nil)
     }
     return found
   }

@@ -36,6 +36,8 @@ private struct PublishingApp {
 /// Whom a publication reaches, by ids.
 private struct ResolvedAudience {
   var target: PackedTarget
+  /// The values of its names; nil = they have none.
+  var substitutions: Substitutions?
   /// The credential of all its devices; nil = several of the app.
   var credential: CredentialID?
   /// By the counts at hand.
@@ -118,9 +120,12 @@ extension Transaction {
     for name in target.interests { interests.append(try makeInterestID(of: app.id, name)) }
     let packed = PackedTarget(
       interests: interests, users: target.users, devices: devices, everyone: target.everyone,
-      reachesUnverifiedUsers: publication.reachesUnverifiedUsers)
+      reachesUnverifiedUsers: publication.reachesUnverifiedUsers, hasValues: publication.recipientValues != nil)
     return ResolvedAudience(
-      target: packed, credential: app.credentials.count == 1 ? app.credentials[0].id : nil,
+      target: packed,
+      substitutions: publication.recipientValues.map {
+        Substitutions($0, of: target, interests: interests, devices: devices)
+      }, credential: app.credentials.count == 1 ? app.credentials[0].id : nil,
       expectedDevices: try expectedDevices(packed, app), isHeld: app.credentials.allSatisfy(\.isHeld))
   }
 
@@ -193,10 +198,11 @@ extension Transaction {
     let rowReceipts = publication.lane != .bulk && audience.expectedDevices <= SQLiteStore.rowReceiptsLimit
     try run(
       """
-      INSERT INTO notification(notification_id,app_id,lane,created_at,not_before,expires_at,row_receipts,target,headers,payload)
-      VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10)
+      INSERT INTO notification(notification_id,app_id,lane,created_at,not_before,expires_at,row_receipts,target,headers,payload,
+        substitutions)
+      VALUES(?1,?2,?3,?4,?5,?6,?7,?8,?9,?10,?11)
       """, id, app, publication.lane, now, notBefore, expiresAt, rowReceipts, audience.target.encoded, headers,
-      publication.payload)
+      publication.payload, audience.substitutions?.encoded)
     return id
   }
 

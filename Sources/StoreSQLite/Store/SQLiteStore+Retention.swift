@@ -29,7 +29,7 @@ extension Transaction {
       RETURNING notification_id
       """, time, limit
     ) { NotificationID($0.integer(0)) }
-    for id in ids { try run("UPDATE notification SET payload=NULL WHERE notification_id=?1", id) }
+    for id in ids { try run("UPDATE notification SET payload=NULL, substitutions=NULL WHERE notification_id=?1", id) }
     return ids.count
   }
 

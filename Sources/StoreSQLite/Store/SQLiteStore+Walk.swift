@@ -45,16 +45,18 @@ extension Transaction {
   fileprivate func notification(_ id: NotificationID) throws(StoreError) -> StoredNotification? {
     try first(
       """
-      SELECT a.topic, n.expires_at, n.row_receipts, n.target, n.headers, n.payload
+      SELECT a.topic, n.expires_at, n.row_receipts, n.target, n.headers, n.payload, n.substitutions
       FROM notification n JOIN app a ON a.app_id=n.app_id WHERE n.notification_id=?1
       """, id
     ) { (row) throws(StoreError) in
       guard let target = PackedTarget(encoded: row.bytes(3)), let headers = PushHeaders(encoded: row.bytes(4)) else {
         throw .unreadable("notification \(id)")
       }
+      let substitutions = row.optional(6, Row.bytes).map { Substitutions(encoded: $0, of: target) }
+      if let substitutions, substitutions == nil { throw .unreadable("the values of notification \(id)") }
       return StoredNotification(
         id: id, topic: row.text(0), expiresAt: UnixMilliseconds(row.integer(1)), rowReceipts: row.bool(2),
-        target: target, headers: headers, payload: row.optional(5, Row.bytes))
+        target: target, headers: headers, payload: row.optional(5, Row.bytes), substitutions: substitutions ?? nil)
     }
   }
 

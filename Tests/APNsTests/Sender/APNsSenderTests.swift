@@ -42,6 +42,43 @@ struct APNsSenderTests {
       ])
   }
 
+  @Test(
+    "where recipients have values of their own each device gets its own payload, over many streams and flow-control windows"
+  )
+  func personalPayloads() async throws {
+    let server = try await ScriptedAPNs { _ in .accepted }
+    let sender = try TestSender(server)
+    let plain = TestSender.batch(600)
+    let payload = #"{"aps":{"alert":"Hi {{name}}"}}"#
+    var target = Target(users: ["u0", "u1", "u2"])
+    var values = RecipientValues(names: ["name"])
+    let names = ["", "é\\\"", String(repeating: "x", count: 4000)]
+    values.users = names.map { [PayloadTemplate.escaped($0)] }
+    let substitutions = Substitutions(values, of: target, interests: [], devices: [])
+    target.users = []
+    var devices = DeviceWindow()
+    for index in 0..<600 { devices.append(index, of: plain.devices, entry: index % 3) }
+    var batch = plain
+    batch.devices = devices
+    batch.content.payload = Array(payload.utf8)
+    batch.content.personal = PersonalPayload(Array(payload.utf8), substitutions)
+
+    let answers = try await sender.send(batch)
+    _ = try await sender.send(TestSender.batch(1, id: 2, notification: 43, payload: "{\"aps\":{}}"))
+
+    #expect(answers.allSatisfy { $0.verdict == .accepted })
+    let bodies = Dictionary(server.asked.map { ($0.path.suffix(3), $0.body) }) { first, _ in first }
+    #expect(bodies.count == 600 && server.asked.count == 601)
+    for (index, name) in names.enumerated() {
+      let expected = payload.split(separator: "{{name}}").map(String.init)
+      let body = expected[0] + String(decoding: PayloadTemplate.escaped(name), as: UTF8.self) + expected[1]
+      #expect(server.asked.count { $0.body == body } == 200)
+      let path = TestSender.token(index + 1).suffix(3)
+      #expect(bodies[Substring(String(decoding: path, as: UTF8.self))] == body)
+    }
+    #expect(server.asked.last?.body == "{\"aps\":{}}")
+  }
+
   @Test("six thousand pushes in several batches carry one provider token and come back once each")
   func manyBatches() async throws {
     let server = try await ScriptedAPNs()

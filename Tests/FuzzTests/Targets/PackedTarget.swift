@@ -16,6 +16,15 @@ extension FuzzTarget {
     if let target = PushCore.PackedTarget(encoded: bytes) {
       try require(PushCore.PackedTarget(encoded: target.encoded) == target, "a target is read otherwise")
     }
+    let target = PushCore.PackedTarget(
+      interests: [InterestID(1), InterestID(2)], users: ["ada"], devices: [DeviceID(3)], everyone: false,
+      reachesUnverifiedUsers: false)
+    if let substitutions = Substitutions(encoded: bytes, of: target) {
+      try require(substitutions.entries.count == 4, "another number of entries")
+      try require(
+        Substitutions(encoded: substitutions.encoded, of: target) == substitutions, "values are read otherwise")
+      _ = RecipientOrder(target, substitutions).entry(of: DeviceID(3), user: "ada", interest: 0)
+    }
     if let chunk = ReceiptChunk(encoded: bytes, count: count) {
       try require(chunk.devices.count == count, "another number of receipts")
       try require(chunk.exceptions.allSatisfy { $0.index < count }, "an exception for no device")

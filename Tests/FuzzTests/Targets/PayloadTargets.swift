@@ -40,13 +40,49 @@ extension FuzzTarget {
       try require(!publication.target.isEmpty, "a publication for nobody")
       try require(
         PushHeaders(encoded: publication.headers.encoded) == publication.headers, "stored headers are read otherwise")
-      let users = Set(request.users.map { Array($0.utf8) })
+      if let values = publication.recipientValues { try checkRecipients(publication, values) }
+      let names = request.recipients?.compactMap { if case .user(let user) = $0.name { user } else { nil } }
+      let users = Set((names ?? request.users).map { Array($0.utf8) })
       try require(publication.target.users.count == users.count, "a user got lost, or is there twice")
       let end = publication.deadline.time(from: publication.sendAt ?? now)
       try require(end.value > 0, "a deadline before 1970")
     } catch let faults as NotificationFaults {
       try require(!faults.findings.isEmpty, "refused without a reason")
       try require(faults.description.unicodeScalars.allSatisfy(isShown), "a fault shows control characters")
+    }
+  }
+
+  /// What each recipient gets is a payload of the same shape, and not too large; the values survive the store.
+  private static func checkRecipients(_ publication: Publication, _ values: RecipientValues) throws {
+    let target = publication.target
+    let (interests, devices) = (target.interests.indices, target.tokens.indices)
+    let substitutions = Substitutions(
+      values, of: target, interests: interests.map { InterestID(Int64($0)) },
+      devices: devices.map { DeviceID(Int64($0)) })
+    let packed = PushCore.PackedTarget(
+      interests: interests.map { InterestID(Int64($0)) }, users: target.users,
+      devices: devices.map { DeviceID(Int64($0)) }, everyone: false, reachesUnverifiedUsers: false, hasValues: true)
+    try require(Substitutions(encoded: substitutions.encoded, of: packed) == substitutions, "values are read otherwise")
+    guard let personal = PersonalPayload(publication.payload, substitutions) else {
+      throw Violation("the values do not fit their payload")
+    }
+    let shape = shape(try JSONValue(parsing: publication.payload))
+    for entry in substitutions.entries.indices {
+      let bytes = personal.bytes(ofEntry: entry)
+      try require(bytes.count <= 5120, "a recipient's payload is larger than APNs takes")
+      guard let payload = try? Payload(bytes) else { throw Violation("a recipient's payload is none") }
+      try require(Self.shape(try JSONValue(parsing: payload.bytes)) == shape, "a value changed the payload's shape")
+    }
+  }
+
+  /// A document without its strings that are values.
+  private static func shape(_ value: JSONValue) -> String {
+    switch value.kind {
+    case .string: "s"
+    case .array(let elements): "[" + elements.map(shape).joined(separator: ",") + "]"
+    case .object(let members):
+      "{" + members.map { "\($0.name.debugDescription):\(shape($0.value))" }.joined(separator: ",") + "}"
+    case .null, .bool, .number: "\(value.kind)"
     }
   }
 
