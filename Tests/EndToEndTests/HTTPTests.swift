@@ -64,6 +64,46 @@ import Testing
     }
   }
 
+  @Test("recipients named by token, user and interest each get their own text")
+  func recipients() async throws {
+    let site = try await Site()
+    try site.writeConfiguration(listeners: #"[{ "address": "127.0.0.1:0", "serve": ["backend"] }]"#)
+    let key = try await key(site)
+    try await site.whileServing { relay in
+      let base = "http://\(try await address(relay))/v1"
+      let authorization = "Authorization: Bearer \(key)"
+      for (number, body) in [
+        (2, #"{"user":"ada"}"#), (3, #"{"interests":["news"]}"#), (4, #"{"user":"ada","interests":["news"]}"#),
+      ] {
+        let device = try await curl(
+          "\(base)/devices/\(Site.token(number))", "-X", "PUT", "-H", authorization, "-d", body)
+        #expect(device.status == 201)
+      }
+      let body = #"""
+        {"topic":"\#(Site.topic)","payload":{"aps":{"alert":{"title":"For {{who}}"}},"{{who}}":1.10},"recipients":[
+          {"token":"\#(Site.token(1))","values":{"who":"\"one\" 😀"}},{"user":"ada","values":{"who":"Ada\n"}},
+          {"interest":"news","values":{"who":"readers"}}]}
+        """#
+      let answer = try await curl("\(base)/notifications", "-H", authorization, "-d", body)
+      #expect(answer.status == 202, "\(answer.body)")
+      let id = try JSONValue(parsing: Array(answer.body.utf8))["id"]?.string ?? ""
+      try await eventually("it is done") {
+        try await curl("\(base)/notifications/\(id)", "-H", authorization).body.contains(#""state":"done""#)
+      }
+
+      let titles = try site.requests().map {
+        ($0["device_token"]?.string, $0["body"]?["aps"]?["alert"]?["title"]?.string)
+      }
+      let expected = [1: "For \"one\" 😀", 2: "For Ada\n", 3: "For readers", 4: "For Ada\n"]
+      #expect(titles.count == 4)
+      for (number, title) in expected { #expect(titles.contains { $0 == (Site.token(number), title) }, "\(titles)") }
+      #expect(
+        try site.requests().allSatisfy {
+          $0["body"]?["{{who}}"]?.number?.text == "1.10" && $0["status"]?.integer == 200
+        })
+    }
+  }
+
   @Test("the listeners run beside a worker of their own, over TLS, without key files; a revoked key is refused at once")
   func apiAlone() async throws {
     let site = try await Site()

@@ -37,6 +37,32 @@ private func notification(_ target: String = #"{"interests":["news"]}"#, _ more:
     }
   }
 
+  @Test(
+    "recipients with values of their own are one notification; their faults have their paths, too large ones are 413")
+  func recipients() async throws {
+    try await withAPI { api in
+      let key = try await api.key()
+      func post(_ recipients: String) async throws -> HTTPReply {
+        let body =
+          #"{"topic":"\#(LocalAPI.topic)","recipients":\#(recipients),"payload":{"aps":{"alert":"Hi {{name}}"}}}"#
+        return try await api.call("POST", "/v1/notifications", key: key, body: body)
+      }
+      let reply = try await post(
+        #"[{"user":"ada","values":{"name":"Ada"}},{"interest":"news","values":{"name":"all"}}]"#)
+      let faulty = try await post(#"[{"user":"ada","values":{"nam":"Ada"}},{"user":"eve","values":{"name":1}},{}]"#)
+      let large = try await post(#"[{"user":"ada","values":{"name":"\#(String(repeating: "x", count: 4096))"}}]"#)
+
+      #expect(reply.status == 202 && faulty.status == 422 && large.status == 413)
+      let id = try #require(try reply.json()["id"]?.string.flatMap { NotificationID(text: $0) })
+      let stored = try #require(try await api.store.notification(id))
+      #expect(stored.payload == Array(#"{"aps":{"alert":"Hi {{name}}"}}"#.utf8))
+      #expect(stored.substitutions?.entries == [[Array("all".utf8)], [Array("Ada".utf8)]])
+      let paths = try faulty.json()["errors"]?.array?.compactMap { $0["path"]?.string } ?? []
+      #expect(Set(paths) == ["recipients[0].values.name", "recipients[1].values.name", "recipients[2]"])
+      #expect(try large.json()["errors"]?.array?.first?["path"]?.string == "recipients[0]")
+    }
+  }
+
   @Test("a store that cannot be written for a while still answers what only reads, at a key's first use too")
   func readsWhileLocked() async throws {
     try await withAPI { api in

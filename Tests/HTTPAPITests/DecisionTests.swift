@@ -176,7 +176,7 @@ import Testing
       #expect(SchemaName(rawValue: String(part.prefix { $0 != "\"" })) != nil)
     }
     let members = try #require(document["components"]?["schemas"]?["Notification"]?["properties"]?.object)
-    #expect(Set(members.map(\.name)) == Set(NotificationRequest.fieldNames).subtracting(["recipients"]))
+    #expect(Set(members.map(\.name)) == Set(NotificationRequest.fieldNames))
   }
 }
 

@@ -36,14 +36,21 @@ enum SchemaName: String, CaseIterable, Sendable {
     switch self {
     case .notification:
       """
-      {"type":"object","additionalProperties":false,"required":["topic","target","payload"],"properties":{
+      {"type":"object","additionalProperties":false,"required":["topic","payload"],
+      "oneOf":[{"required":["target"],"properties":{"target":{"type":"object"},"recipients":{"type":"null"}}},
+        {"required":["recipients"],"properties":{"recipients":{"type":"array"},"target":{"type":"null"}}}],"properties":{
       "topic":{"type":"string","minLength":1},
-      "target":{"type":"object","additionalProperties":false,"properties":{
+      "target":{"type":["object","null"],"additionalProperties":false,"properties":{
         "interests":{"type":"array","maxItems":100,"items":{"type":"string","minLength":1}},
         "users":{"type":"array","maxItems":1000,"items":{"type":"string","minLength":1}},
         "tokens":{"type":"array","maxItems":1000,"items":{"type":"string","pattern":"^([0-9a-fA-F]{2}){1,100}$"}},
         "everyone":{"type":"boolean"}}},
-      "payload":{"type":"object","description":"Reaches the device byte for byte; at most 4096 bytes, 5120 for voip."},
+      "recipients":{"type":["array","null"],"minItems":1,"maxItems":1000,"description":"\(Self.recipients)","items":{"type":"object",
+        "additionalProperties":false,"oneOf":[{"required":["token"]},{"required":["user"]},{"required":["interest"]}],"properties":{
+        "token":{"type":"string","pattern":"^([0-9a-fA-F]{2}){1,100}$"},"user":{"type":"string","minLength":1},
+        "interest":{"type":"string","minLength":1},
+        "values":{"type":"object","additionalProperties":{"type":"string"}}}}},
+      "payload":{"type":"object","description":"Reaches the device byte for byte; at most 4096 bytes, 5120 for voip. With recipients, {{name}} in its strings stands for their values, and the limit holds for what each of them gets."},
       "push_type":{"type":["string","null"]},"priority":{"enum":[10,5,1,null]},
       "expires_in":{"type":["string","null"],"description":"A duration such as 90s, 5m, 1h30m; 24h when not said."},
       "expiration":{"type":["integer","null"],"description":"UNIX seconds, or 0, in place of expires_in."},
@@ -139,6 +146,9 @@ enum SchemaName: String, CaseIterable, Sendable {
     case .document: #"{"type":"object"}"#
     }
   }
+
+  private static let recipients =
+    "In place of target: whom it is for, each with the values for {{name}} in the payload's strings (keys stay as they are). A device that several name takes its own values, else its user's, else those of the first interest. At most 100 of them interests."
 
   private static var problemTypes: String {
     Problem.Kind.allCases.map { "\"urn:pushrelay:problem:\($0.rawValue)\"" }.joined(separator: ",")

@@ -108,8 +108,13 @@ extension NotificationRequest {
       }
       var names: [Recipient.Name?] = []
       var given: [String: String] = [:]
-      for member in members where !member.value.isNull {
+      var seen: Set<String> = []
+      for member in members {
         let place = "\(path).\(member.name)"
+        guard seen.insert(member.name).inserted else {
+          fault(place, "the member is there twice")
+          continue
+        }
         switch member.name {
         case "token": names.append(string(place, member.value).map(Recipient.Name.token))
         case "user": names.append(string(place, member.value).map(Recipient.Name.user))

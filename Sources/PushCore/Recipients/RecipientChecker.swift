@@ -86,11 +86,12 @@ struct RecipientChecker {
   private mutating func checkedValues(_ recipient: Recipient) -> RecipientValues.Entry {
     guard let template else { return [] }
     var isComplete = true
+    let isRead = !faultyPaths.contains("\(recipient.path).values")
     let entry = template.names.map { name -> [UInt8] in
       let path = "\(recipient.path).values.\(name)"
       guard let value = recipient.values[name] else {
         isComplete = false
-        if !faultyPaths.contains(path) {
+        if isRead, !faultyPaths.contains(path) {
           fault(path, "the payload has {{\(name)}}; give a string, if only an empty one")
         }
         return []

@@ -22,7 +22,7 @@ struct RecipientRequestTests {
     let publication = try request(
       """
       [{"interest":"news","values":{"name":"all","unused":"x"}},{"user":"ada","values":{"name":"A\\"da"}},
-       {"token":"<\(Self.token.uppercased())>","values":{"name":"\\u00e9"}},{"interest":"chess","values":{"name":""},"user":null}]
+       {"token":"<\(Self.token.uppercased())>","values":{"name":"\\u00e9"}},{"interest":"chess","values":{"name":""}}]
       """
     ).checked().publication
 
@@ -45,13 +45,15 @@ struct RecipientRequestTests {
         [{"values":{"name":"a"}},{"token":"\(Self.token)","user":"a","values":{"name":"a"}},{"user":"b"},5,
          {"user":"c","values":{"name":7}},{"user":"","values":{"name":"a"}},{"token":"xyz","values":{"name":"a"}},
          {"interest":"n e w s","values":{"name":"a"}},{"users":"d","values":{"name":"a"}},{"user":"e","values":[]},
-         {"user":5,"values":{"name":"a"}},{"user":"f","values":{"name":"a\\u0000"}},{"user":"g","values":{"name":"a","name":"b"}}]
+         {"user":5,"values":{"name":"a"}},{"user":"f","values":{"name":"a\\u0000"}},{"user":"g","values":{"name":"a","name":"b"}},
+         {"user":null,"values":{"name":"a"}},{"user":"h","values":null},{"user":"i","user":"j","values":{"name":"a"}}]
         """
       ) == [
         "recipients[0]", "recipients[1]", "recipients[3]", "recipients[4].values.name", "recipients[8].users",
         "recipients[8]", "recipients[9].values", "recipients[10].user", "recipients[12].values.name",
-        "recipients[2].values.name", "recipients[5].user", "recipients[6].token", "recipients[7].interest",
-        "recipients[9].values.name", "recipients[11].values.name",
+        "recipients[13].user", "recipients[14].values", "recipients[15].user", "recipients[2].values.name",
+        "recipients[5].user", "recipients[6].token", "recipients[7].interest",
+        "recipients[11].values.name",
       ])
     let numbers = try request(#"[{"user":"c","values":{"name":7}}]"#).faults()
     #expect(
