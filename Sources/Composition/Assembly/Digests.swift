@@ -22,6 +22,15 @@ public enum Digests {
       $0.member("users", publication.target.users.sorted())
       $0.member("tokens", publication.target.tokens.map(\.text).sorted())
       $0.member("everyone", publication.target.everyone)
+      if let values = publication.recipientValues {
+        // In the order in which the values are paired with them.
+        $0.member(
+          "recipients",
+          publication.target.interests + publication.target.users + publication.target.tokens.map(\.text))
+        $0.member(
+          "values",
+          (values.interests + values.users + values.tokens).joined().map { String(decoding: $0, as: UTF8.self) })
+      }
       $0.member("environment", publication.environment?.name)
       $0.name("headers")
       $0.raw(publication.headers.encoded)
