@@ -17,6 +17,8 @@ final class FaultyStore: Store {
 
   private let unreadable = Lock<Set<NotificationID>>([])
 
+  private let valueless = Lock<Set<NotificationID>>([])
+
   private let hearsOfWork: Bool
 
   /// - Parameter hearsOfWork: false = every wake-up is lost.
@@ -27,6 +29,9 @@ final class FaultyStore: Store {
 
   /// Makes the row of a notification one that cannot be read.
   func damage(_ id: NotificationID) { unreadable.withLock { _ = $0.insert(id) } }
+
+  /// Makes the values of a notification's recipients disappear.
+  func loseValues(_ id: NotificationID) { valueless.withLock { _ = $0.insert(id) } }
 
   static let busy = StoreError(
     code: .temporary, operation: "write", underlying: "database is locked", remedy: "Try again")
@@ -90,9 +95,11 @@ final class FaultyStore: Store {
   }
   func notifications(_ ids: [NotificationID]) async throws(StoreError) -> [NotificationID: StoredNotification] {
     let damaged = unreadable.withLock { $0 }
-    return try await call("notifications") { () throws(StoreError) in
+    var found = try await call("notifications") { () throws(StoreError) in
       try await store.notifications(ids.filter { !damaged.contains($0) })
     }
+    for id in valueless.withLock({ $0 }) { found[id]?.substitutions = nil }
+    return found
   }
   func settledDevices(of task: LeasedTask, rowReceipts: Bool) async throws(StoreError) -> [DeviceID] {
     try await store.settledDevices(of: task, rowReceipts: rowReceipts)

@@ -153,6 +153,25 @@ struct RecipientTests {
     }
   }
 
+  @Test("a notification whose values are lost is parked in the end, and never sent with its placeholders")
+  func valuesLost() async throws {
+    try await WorkerBench.run { bench in
+      _ = try await register(bench, 1, user: "ada")
+      var values = RecipientValues(names: ["name"])
+      values.users = [[Array("ada".utf8)]]
+      let id = try await bench.publish(
+        Target(users: ["ada"]), sendAt: UnixMilliseconds(bench.clocks.wallTime().value + 2000), payload: Self.payload,
+        values: values)
+      bench.store.loseValues(id)
+
+      try await bench.until("it is parked", step: .milliseconds(500)) {
+        try await bench.store.status(id)?.state == .parked
+      }
+
+      #expect(bench.sender.sent.isEmpty)
+    }
+  }
+
   @Test("canceled between two tries, nothing more is sent")
   func canceled() async throws {
     let sender = ScriptedSender { _ in .retry(.known(ReasonID(42)), notBefore: nil) }
