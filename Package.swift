@@ -39,6 +39,7 @@ let package = Package(
     .systemLibrary(name: "CMicroHTTPD", pkgConfig: "libmicrohttpd", providers: [.apt(["libmicrohttpd-dev"])]),
     .systemLibrary(name: "CSQLite", pkgConfig: "sqlite3", providers: [.apt(["libsqlite3-dev"])]),
     .systemLibrary(name: "CPostgreSQL", pkgConfig: "libpq", providers: [.apt(["libpq-dev"])]),
+    .systemLibrary(name: "CCurl", pkgConfig: "libcurl", providers: [.apt(["libcurl4-openssl-dev"])]),
 
     // Used by all.
     library("JSON"),
@@ -57,6 +58,7 @@ let package = Package(
     library("StoreSQLite", ["CSQLite", "CLinux", "PushCore", "JSON", "Operations"]),
     library("StorePostgreSQL", ["CPostgreSQL", "CLinux", "PushCore", "Operations"]),
     library("Delivery", ["PushCore", "Operations"]),
+    library("Webhooks", ["CCurl", "CLinux", "PushCore", "Operations"]),
     library("HTTPAPI", ["CMicroHTTPD", "CLinux", "OpenSSL", "EventLoop", "PushCore", "JSON", "Operations"]),
     library("APNsSimulator", ["HTTP2", "OpenSSL", "EventLoop", "JSON", "Operations"]),
 
@@ -66,8 +68,8 @@ let package = Package(
     library(
       "Composition",
       [
-        "APNs", "Delivery", "HTTPAPI", "StorePostgreSQL", "StoreSQLite", "PushCore", "HTTP2", "OpenSSL", "EventLoop",
-        "JSON", "Operations",
+        "APNs", "Delivery", "HTTPAPI", "StorePostgreSQL", "StoreSQLite", "Webhooks", "PushCore", "HTTP2", "OpenSSL",
+        "EventLoop", "JSON", "Operations",
       ]),
     program("pushrelay", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
     program("sendpush", ["Composition", "BuildInfo", "APNs", "PushCore", "JSON", "Operations"]),
@@ -93,6 +95,8 @@ let package = Package(
     suite("StorePostgreSQLTests", ["APNs", "StorePostgreSQL", "PushCore", "Operations", "Support"]),
     suite("HTTPAPITests", ["HTTPAPI", "StoreSQLite", "PushCore", "JSON", "Operations", "Support"]),
     suite("DeliveryTests", ["Delivery", "StorePostgreSQL", "StoreSQLite", "PushCore", "Operations", "Support"]),
+    suite(
+      "WebhooksTests", ["Webhooks", "StoreSQLite", "PushCore", "OpenSSL", "JSON", "Operations", "Support"]),
     suite("APNsSimulatorTests", ["APNsSimulator", "Support"]),
     suite(
       "CompositionTests", ["Composition", "StorePostgreSQL", "StoreSQLite", "PushCore", "Operations", "Support"]),

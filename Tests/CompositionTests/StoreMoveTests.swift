@@ -47,6 +47,33 @@ struct StoreMoveTests {
     }
   }
 
+  @Test("A webhook tells from the new store what it had not told from the old one")
+  func webhooks() async throws {
+    try await withMove { filled, database in
+      let old = try await SQLiteStore.open(filled.path)
+      let webhook = Webhook(url: SecretText("https://jane:secret@example.com/"), requestBody: Array("{ }".utf8))
+      for publishID in ["pubid-1", "pubid-2"] {
+        let ids = try await old.publish(
+          [filled.publication(.normal)], publishID: publishID, instance: "i", webhook: webhook)
+        for id in ids { _ = try await old.cancel(id) }
+      }
+      let started = try await old.claimWebhooks(lease: .milliseconds(1), limit: 9)
+      let first = try #require(started.first { $0.publishID == "pubid-1" })
+      #expect(try await old.settle(first, as: .ended))
+      let second = try #require(started.first { $0.publishID == "pubid-2" })
+      #expect(try await old.settle(second, as: .again(after: .milliseconds(1))))
+      await old.close()
+      _ = try StoreMove.run(from: filled.path, to: database, clocks: SystemClocks())
+
+      let new = try await PostgreSQLStore.open(database)
+      let messages = try await new.claimWebhooks(lease: .seconds(60), limit: 9).sorted { $0.publishID < $1.publishID }
+      #expect(messages.map(\.publishID) == ["pubid-1", "pubid-2"] && messages.map(\.tries) == [0, 1])
+      #expect(messages.map { $0.content == .started } == [false, true])
+      #expect(messages.allSatisfy { $0.webhook == webhook })
+      await new.close()
+    }
+  }
+
   @Test("An interrupted move goes on where it stood; until it ends neither store is served")
   func interrupted() async throws {
     try await withMove { filled, database in

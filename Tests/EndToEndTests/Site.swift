@@ -45,7 +45,8 @@ final class Site: Sendable {
   func writeConfiguration(
     topic: String = Site.topic, keyFile: String = "AuthKey_\(Site.keyID).p8", address: String? = nil,
     authorities: String = "tls/ca.pem", requestTimeout: String = "20s", proxy: String? = nil,
-    shutdownGrace: String = "5s", store: String = "sqlite:relay.db", listeners: String = "[]"
+    shutdownGrace: String = "5s", store: String = "sqlite:relay.db", listeners: String = "[]",
+    others: String? = nil
   ) throws {
     try directory.write(
       """
@@ -55,7 +56,7 @@ final class Site: Sendable {
                    "key_file": "\(keyFile)" }],
         "apns": { "production": "\(address ?? self.address)", "ca_file": "\(authorities)", "proxy": \(proxy.map { "\"\($0)\"" } ?? "null"),
                   "request_timeout": "\(requestTimeout)" },
-        "shutdown_grace": "\(shutdownGrace)", "listeners": \(listeners)
+        "shutdown_grace": "\(shutdownGrace)", "listeners": \(listeners)\(others.map { ", \($0)" } ?? "")
       }
       """, to: "pushrelay.json")
   }

@@ -38,6 +38,33 @@ import Testing
     }
   }
 
+  @Test("a publish with a webhook stores its URL, and its own body as it came")
+  func webhook() async throws {
+    try await withAPI(settings: BeamsSettings.json) { api in
+      let url = #"https:\/\/jane:secret@example.com\/hook"#
+      let body = #"{ "apns":{"aps":{"alert":"\u00fc\/"}},"interests":["a"],"webhookUrl":"\#(url)","n":1.0 }"#
+      for webhook in [body, body.replacing("\"\(url)\"", with: "null")] {
+        #expect(try await api.beams("POST", Self.interests, webhook, bearer: BeamsSettings.secret).status == 200)
+      }
+
+      let messages = try await api.store.claimWebhooks(lease: .seconds(60), limit: 9)
+      #expect(messages.count == 1 && messages.first?.content == .started)
+      #expect(messages.first?.webhook.url.reveal() == "https://jane:secret@example.com/hook")
+      #expect(messages.first?.webhook.requestBody == Array(body.utf8))
+    }
+  }
+
+  @Test("where the settings allow http and a network, a webhook may go there")
+  func allowedWebhook() async throws {
+    let settings = BeamsSettings.json.replacing(
+      "{ \"beams\"", with: #"{ "webhooks": { "allow_http": true, "allowed_networks": ["10.0.0.0/8"] }, "beams""#)
+    try await withAPI(settings: settings) { api in
+      let body = #"{"apns":{"aps":{"alert":"x"}},"interests":["a"],"webhookUrl":"http://10.0.0.1:8080/"}"#
+      let reply = try await api.beams("POST", Self.interests, body, bearer: BeamsSettings.secret)
+      #expect(reply.status == 200)
+    }
+  }
+
   @Test("an app that is woken on purpose is not told to ignore the push; a push without anything to show is background")
   func waking() async throws {
     try await withAPI(settings: BeamsSettings.json) { api in
@@ -95,7 +122,15 @@ import Testing
     (interests, #"{"interests":["a"],"apns":{"aps":{},"data":{"pusher":{}}}}"#, 422, "`apns.data`"),
     (interests, #"{"interests":["a"],"apns":{"aps":{},"priority":7}}"#, 422, "`apns.priority`"),
     (interests, #"{"interests":["a"],"apns":{"aps":{"alert":"x"},"expiration":5}}"#, 422, "`apns.expiration`"),
-    (interests, #"{"interests":["a"],"apns":{"aps":{}},"webhookUrl":"https://example.com"}"#, 422, "`webhookUrl`"),
+    (interests, #"{"interests":["a"],"apns":{"aps":{}},"webhookUrl":7}"#, 422, "`webhookUrl`: Invalid type"),
+    (
+      interests, #"{"interests":["a"],"apns":{"aps":{}},"webhookUrl":"http://example.com"}"#, 422,
+      "`webhookUrl`: the URL must begin with https://"
+    ),
+    (
+      users, #"{"users":["a"],"apns":{"aps":{}},"webhookUrl":"https://x:SECRET@10.0.0.1/"}"#, 422,
+      "`webhookUrl`: the URL leads to 10.0.0.1, a private address"
+    ),
     (interests, "[]", 400, "not a JSON object"), (interests, "{", 400, "not a JSON object"),
     (interests, #"{"x":"\#(String(repeating: "x", count: 10 << 10))"}"#, 400, "10 KiB"),
     (users, #"{"x":"\#(String(repeating: "x", count: 200 << 10))"}"#, 400, "200 KiB"),

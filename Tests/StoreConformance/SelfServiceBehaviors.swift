@@ -259,7 +259,7 @@ private func marks(_ fixture: StoreFixture) async throws {
   let target = Target(interests: ["news"])
   let ids = try await fixture.store.publish(
     [StoreFixture.publication(target), StoreFixture.publication(target, topic: "com.example.other")],
-    publishID: "pubid-1", instance: instance)
+    publishID: "pubid-1", instance: instance, webhook: nil)
   for task in try await fixture.claim() { try await fixture.deliver(task) }
   #expect(ids.count == 2)
 
@@ -277,7 +277,7 @@ private func marks(_ fixture: StoreFixture) async throws {
   await #expect(throws: StoreError.self) {
     _ = try await store.publish(
       [StoreFixture.publication(target), StoreFixture.publication(target, topic: "com.example.unknown")],
-      publishID: "pubid-3", instance: instance)
+      publishID: "pubid-3", instance: instance, webhook: nil)
   }
   #expect(try await store.notifications(NotificationQuery(), before: nil, limit: 10).notifications.count == 2)
 }

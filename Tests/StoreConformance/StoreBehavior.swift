@@ -22,7 +22,7 @@ public struct StoreBehavior: Sendable, CustomStringConvertible {
   public static let all: [StoreBehavior] =
     registry + listing + intake + idempotency + leases + flushes + walks + recipients + pauses + cancellation + reading
     + overview
-    + keys + selfService + care
+    + keys + selfService + webhooks + care
 }
 
 /// An empty store, the clocks it tells time by, and a way to open the same data again.

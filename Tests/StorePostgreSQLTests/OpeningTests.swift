@@ -111,6 +111,32 @@ struct OpeningTests {
     }
   }
 
+  @Test("A schema from before webhooks keeps its publishes and takes webhooks")
+  func webhooks() async throws {
+    try await withEmptyDatabase { location, _ in
+      let connection = try connection(location)
+      let before = Array(Migrations.all.prefix { $0 != Migrations.migration008 })
+      #expect(try Migrations.apply(before, to: connection).to == before.count)
+      try connection.execute(
+        """
+        SET search_path=pushrelay; INSERT INTO app(topic,created_at) VALUES('com.example.old',now());
+        INSERT INTO beams_publish(publish_id,notification_id,instance_id) VALUES('p-1',7,'i')
+        """)
+
+      let store = try await PostgreSQLStore.open(location)
+      #expect(try await store.claimWebhooks(lease: .seconds(60), limit: 9).isEmpty)
+      let publication = Publication(
+        topic: "com.example.old", target: Target(interests: ["a"]), payload: Array("{}".utf8),
+        headers: PushHeaders(pushType: .alert, priority: .low), lane: .normal)
+      _ = try await store.publish(
+        [publication], publishID: "p-2", instance: "i",
+        webhook: Webhook(url: SecretText("https://example.com"), requestBody: [1]))
+      #expect(try await store.claimWebhooks(lease: .seconds(60), limit: 9).map(\.publishID) == ["p-2"])
+      #expect(try connection.execute("SELECT count(*) FROM pushrelay.beams_publish") == "2")
+      await store.close()
+    }
+  }
+
   @Test("A schema of a newer version is refused and left alone")
   func newer() async throws {
     try await withEmptyDatabase { location, _ in

@@ -12,7 +12,7 @@ struct PlanTests {
   /// Tables that grow. Apps and what signs for them are few.
   private static let growing = [
     "device", "interest", "subscription", "notification", "notification_state", "notification_total", "idempotency",
-    "task", "receipt", "receipt_chunk", "reason",
+    "task", "receipt", "receipt_chunk", "reason", "beams_publish",
   ]
 
   @Test("No statement scans a table that grows")
@@ -204,6 +204,24 @@ struct PlanTests {
     try await store.noteUse(of: key.id)
     _ = try await store.revokeAPIKey(key.id)
     _ = try await store.removeUser("ada", topics: nil)
+    try await useWebhooks(store)
+  }
+
+  private func useWebhooks(_ store: PostgreSQLStore) async throws {
+    let publication = Publication(
+      topic: AppBinding.example.topic, target: Target(interests: ["news"]), payload: [],
+      headers: PushHeaders(pushType: .alert, priority: .low), lane: .normal)
+    let webhook = Webhook(url: SecretText("https://example.com"), requestBody: [])
+    let ids = try await store.publish([publication], publishID: "p", instance: "i", webhook: webhook)
+    for _ in 0..<3 {
+      for message in try await store.claimWebhooks(lease: .seconds(60), limit: 9) {
+        _ = try await store.settle(message, as: .again(after: .zero))
+        for message in try await store.claimWebhooks(lease: .seconds(60), limit: 9) {
+          _ = try await store.settle(message, as: .ended)
+        }
+      }
+      for id in ids { _ = try await store.cancel(id) }
+    }
   }
 
   private func useRecipients(_ store: PostgreSQLStore) async throws {

@@ -161,6 +161,30 @@ import Testing
     }
   }
 
+  @Test("A file from before webhooks keeps its publishes and takes webhooks")
+  func webhooks() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let connection = try Connection.openWriter(path, .init())
+      let before = Array(Migrations.all.prefix { $0 != Migrations.migration007 })
+      #expect(try Migrations.apply(before, to: connection).to == before.count)
+      try connection.execute("INSERT INTO app(app_id,topic,created_at) VALUES(1,'com.example.old',0)")
+      try connection.execute("INSERT INTO beams_publish(publish_id,notification_id,instance_id) VALUES('p-1',7,'i')")
+
+      let store = try await SQLiteStore.open(path)
+      #expect(try await store.claimWebhooks(lease: .seconds(60), limit: 9).isEmpty)
+      let publication = Publication(
+        topic: "com.example.old", target: Target(interests: ["a"]), payload: [],
+        headers: PushHeaders(pushType: .alert, priority: .low), lane: .normal)
+      _ = try await store.publish(
+        [publication], publishID: "p-2", instance: "i",
+        webhook: Webhook(url: SecretText("https://example.com"), requestBody: [1]))
+      #expect(try await store.claimWebhooks(lease: .seconds(60), limit: 9).map(\.publishID) == ["p-2"])
+      #expect(try connection.number("SELECT count(*) FROM beams_publish") == 2)
+      await store.close()
+    }
+  }
+
   @Test("A migration that fails leaves the file as it was")
   func failedMigration() throws {
     let directory = try TemporaryDirectory()

@@ -6,7 +6,7 @@ case "${kind:-}" in
   postgresql) packages=postgresql-15 ;;
   *) printf 'no such store: %s; sqlite or postgresql\n' "$kind" >&2 && exit 64 ;;
 esac
-scripts/packages libssl-dev libmicrohttpd-dev libnghttp2-dev libsqlite3-dev libpq-dev pkg-config openssl nghttp2-client $packages
+scripts/packages libssl-dev libmicrohttpd-dev libnghttp2-dev libsqlite3-dev libpq-dev libcurl4-openssl-dev pkg-config openssl nghttp2-client $packages
 for product in $products; do swift build -c release --static-swift-stdlib --product "$product" >&2; done
 PATH="$(swift build -c release --static-swift-stdlib --show-bin-path):$PATH"
 

@@ -3,14 +3,16 @@ import Delivery
 import HTTPAPI
 import Operations
 import PushCore
+import Webhooks
 
-/// The daemon: store, sender, worker and listeners, put together from the settings.
+/// The daemon: store, sender, worker, webhooks and listeners, put together from the settings.
 public final class Relay: Sendable {
   private let context: CommandContext
   private let logger: Logger
   private let store: any FullStore
   private let sender: APNsSender
   private let worker: Worker
+  private let webhooks: WebhookService
   private let apps: AppDirectory
   private let server: HTTPServer?
 
@@ -38,6 +40,9 @@ public final class Relay: Sendable {
     let log = WorkerLog(logger: logger, metrics: metrics)
     let worker = Worker(
       store: store, sender: sender, clocks: context.clocks, configuration: settings, events: log.note)
+    let webhooks = WebhookService(
+      store: store, policy: WebhookPolicy(configuration.webhooks), clocks: context.clocks,
+      events: WebhookLog(logger: logger, metrics: metrics).note)
     let apps = AppDirectory(configuration.apps)
     try await bind(keys, store, logger)
     let server =
@@ -46,20 +51,22 @@ public final class Relay: Sendable {
         store: store, apps: apps, logger: logger, metrics: metrics, gauges: sender.gauges, version: version.version)
       : nil
     let relay = Relay(
-      context: context, logger: logger, store: store, sender: sender, worker: worker, apps: apps, server: server)
+      context: context, logger: logger, store: store, sender: sender, worker: worker, webhooks: webhooks, apps: apps,
+      server: server)
     try await relay.takeUp()
     return relay
   }
 
   private init(
     context: CommandContext, logger: Logger, store: any FullStore, sender: APNsSender, worker: Worker,
-    apps: AppDirectory, server: HTTPServer?
+    webhooks: WebhookService, apps: AppDirectory, server: HTTPServer?
   ) {
     self.context = context
     self.logger = logger
     self.store = store
     self.sender = sender
     self.worker = worker
+    self.webhooks = webhooks
     self.apps = apps
     self.server = server
   }
@@ -74,6 +81,7 @@ public final class Relay: Sendable {
     let grace = context.configuration.shutdownGrace
     // What is canceled after that has had its chance: the worker hands back at the end of its own grace.
     var services = ServiceGroup(grace: grace + .seconds(5), clocks: context.clocks, logger: logger)
+    services.add("webhooks", webhooks)
     services.add("worker", WorkerService(worker: worker, grace: grace))
     if let server { services.add("listeners", server) }
     try await services.run(events: events) { await self.reload() }
@@ -135,6 +143,7 @@ extension Configuration {
     if store != former.store { names.append("store") }
     if listeners != former.listeners { names.append("listeners") }
     if trustedProxies != former.trustedProxies { names.append("trusted_proxies") }
+    if webhooks != former.webhooks { names.append("webhooks") }
     if apns != former.apns { names.append("apns") }
     if retention != former.retention { names.append("retention") }
     if shutdownGrace != former.shutdownGrace { names.append("shutdown_grace") }

@@ -11,6 +11,8 @@ public struct SurfacePolicy: Sendable {
   let protectedInterests: [InterestPattern]
   /// The Beams instances.
   let beams: [Configuration.BeamsInstance]
+  /// Where webhooks may go.
+  let webhooks: WebhookPolicy
 
   /// The policy of settings.
   public init(_ configuration: Configuration) {
@@ -18,6 +20,7 @@ public struct SurfacePolicy: Sendable {
     reachesUnverifiedUsers = configuration.users.allowUnverified
     protectedInterests = configuration.protectedInterests
     beams = configuration.beams
+    webhooks = WebhookPolicy(configuration.webhooks)
   }
 
   /// Interests that an app asks for, those that must be granted apart.

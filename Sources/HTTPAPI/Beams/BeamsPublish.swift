@@ -20,9 +20,11 @@ struct BeamsPublish {
   let target: Target
   /// What the device is to receive, before the relay's own part.
   let payload: BeamsPayload
+  /// Whom to tell of it.
+  let webhook: Webhook?
 
   /// Reads a body.
-  init(_ body: [UInt8], to audience: Audience) throws(BeamsError) {
+  init(_ body: [UInt8], to audience: Audience, webhooks: WebhookPolicy) throws(BeamsError) {
     guard body.count <= audience.bodyLimitBytes else {
       throw .badRequest("the body has more than \(audience.bodyLimitBytes >> 10) KiB")
     }
@@ -36,8 +38,19 @@ struct BeamsPublish {
       throw .unprocessable("apns", "apns is required: this relay delivers to APNs alone")
     }
     payload = try BeamsPayload(apns, in: body)
-    if let url = value["webhookUrl"], !url.isNull {
-      throw .unprocessable("webhookUrl", "webhooks are not in this version; ask /v1/notifications for receipts")
+    let url = try Self.webhookURL(value, webhooks)
+    webhook = url.map { Webhook(url: $0.text, requestBody: body) }
+  }
+
+  private static func webhookURL(_ value: JSONValue, _ policy: WebhookPolicy) throws(BeamsError) -> WebhookURL? {
+    guard let member = value["webhookUrl"], !member.isNull else { return nil }
+    guard let text = member.string else {
+      throw .unprocessable("webhookUrl", "Invalid type. Expected: string, given: \(kind(member))")
+    }
+    do {
+      return try WebhookURL(text, policy: policy)
+    } catch {
+      throw .unprocessable("webhookUrl", "the URL \(error)")
     }
   }
 

@@ -51,7 +51,8 @@ extension SchemaName {
     {"type":"object","required":["\(audience)","apns"],"properties":{
     "\(audience)":{"type":"array","minItems":1,"maxItems":\(limit),"items":{"type":"string","minLength":1}},
     "apns":{"type":"object","required":["aps"],"properties":{"aps":{"type":"object"},"data":{"type":"object"},
-      "collapse_id":{"type":["string","null"]},"expiration":{"type":["integer","null"]},"priority":{"enum":[5,10,null]}}}}}
+      "collapse_id":{"type":["string","null"]},"expiration":{"type":["integer","null"]},"priority":{"enum":[5,10,null]}}},
+    "webhookUrl":{"type":["string","null"],"maxLength":2048,"description":"Told of the start and the end; https."}}}
     """
   }
 }

@@ -154,6 +154,8 @@ public struct Configuration: Sendable, Equatable {
   public internal(set) var users = Users()
   /// The interests that apps cannot subscribe to by themselves.
   public internal(set) var protectedInterests = [InterestPattern(prefix: "auth-")]
+  /// Where webhooks of Beams may go.
+  public internal(set) var webhooks = Webhooks()
   /// The Beams instances, in the file's order.
   public internal(set) var beams: [BeamsInstance] = []
   /// How APNs is reached.

@@ -28,6 +28,14 @@ extension Configuration {
     public internal(set) var allowUnverified = false
   }
 
+  /// Where webhooks of Beams may go.
+  public struct Webhooks: Sendable, Equatable {
+    /// Networks that are no part of the public Internet.
+    public internal(set) var allowedNetworks: [IPAddressRange] = []
+    /// Whether `http://` is allowed beside `https://`.
+    public internal(set) var allowHTTP = false
+  }
+
   /// A Beams instance that this relay stands for.
   public struct BeamsInstance: Sendable, Equatable {
     /// Its id, a UUID in lower case.

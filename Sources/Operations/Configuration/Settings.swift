@@ -52,6 +52,10 @@ enum Settings {
     Setting(
       "interests.protected", \.protectedInterests, .interestPatterns,
       "interests that apps cannot subscribe to by themselves; [] = all are open"),
+    Setting(
+      "webhooks.allowed_networks", \.webhooks.allowedNetworks, .addressRanges,
+      "networks that webhooks of Beams may go to beside the public Internet, such as 10.0.0.0/8"),
+    Setting("webhooks.allow_http", \.webhooks.allowHTTP, .bool, "whether webhooks may go to http:// too"),
   ]
 
   /// The array of apps.

@@ -38,6 +38,10 @@ public enum Metric: Int, Sendable, CaseIterable {
   case httpCallerFaults
   /// HTTP requests that failed because of the relay.
   case httpServerFaults
+  /// Messages of webhooks that arrived.
+  case webhooksDelivered
+  /// Messages of webhooks that were given up.
+  case webhooksFailed
 
   /// Whether a value only grows, or goes up and down.
   public enum Kind: String, Sendable {
@@ -106,12 +110,20 @@ public enum Metric: Int, Sendable, CaseIterable {
     case .httpSuccesses: Self.requests("success")
     case .httpCallerFaults: Self.requests("4xx")
     case .httpServerFaults: Self.requests("5xx")
+    case .webhooksDelivered: Self.webhooks("delivered")
+    case .webhooksFailed: Self.webhooks("failed")
     }
   }
 
   private static func deliveries(_ outcome: String) -> Description {
     Description(
       .counter, "deliveries_total", "Deliveries that are final, by outcome.",
+      label: Label(name: "outcome", value: outcome))
+  }
+
+  private static func webhooks(_ outcome: String) -> Description {
+    Description(
+      .counter, "webhooks_total", "Messages of webhooks that arrived or were given up.",
       label: Label(name: "outcome", value: outcome))
   }
 

@@ -116,6 +116,9 @@ public struct MovedTable: Sendable {
     MovedTable("beams_publish", key: 2, "notification_id, publish_id:text, instance_id:text"),
     MovedTable("receipt_mark", key: 2, "notification_id, device_id, delivered_at:time, opened_at:time"),
     MovedTable(
+      "beams_webhook", key: 1,
+      "publish_id:text, url:text, body:bytes, state, tries, created_at:time, due_at:time, epoch"),
+    MovedTable(
       "task", key: 1,
       """
       task_id, notification_id, app_id, credential_id, lane, due_at:time, expires_at:time, attempt, tries, lo, hi, cursor, seq_hi,

@@ -82,4 +82,4 @@ public protocol OverviewStore: Sendable {
 }
 
 /// A store with everything that a whole relay needs.
-public typealias FullStore = Store & APIKeyStore & OverviewStore & SelfServiceStore
+public typealias FullStore = Store & APIKeyStore & OverviewStore & SelfServiceStore & WebhookStore

@@ -29,9 +29,9 @@ public protocol SelfServiceStore: Sendable {
 
   // MARK: Beams publishes
 
-  /// Stores one notification for each topic of an instance under one id: all of them or none.
+  /// Stores one notification for each topic of an instance under one id, and whom to tell of them: all of it or nothing.
   func publish(
-    _ publications: [Publication], publishID: String, instance: String
+    _ publications: [Publication], publishID: String, instance: String, webhook: Webhook?
   ) async throws(StoreError) -> [NotificationID]
   /// Notes what a device reports of a push, the first time; nothing where publish or device is not known, or where they do not
   /// belong together.

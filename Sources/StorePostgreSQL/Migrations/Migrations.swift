@@ -5,7 +5,9 @@ import PushCore
 /// A change of the schema is one more text at the end of ``all``; texts that were released are never edited.
 enum Migrations {
   /// The migrations, from version 1 on.
-  static let all = [migration001, migration002, migration003, migration004, migration005, migration006, migration007]
+  static let all = [
+    migration001, migration002, migration003, migration004, migration005, migration006, migration007, migration008,
+  ]
 
   /// Held while the schema is looked at and changed: of processes that start together one migrates, the others wait.
   private static let lock = "SELECT pg_advisory_xact_lock(7261001)"

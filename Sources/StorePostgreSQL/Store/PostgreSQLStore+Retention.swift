@@ -42,8 +42,12 @@ extension Transaction {
     try rows(
       "SELECT ensure_day(($1 AT TIME ZONE 'UTC')::date+1), ensure_day(($1 AT TIME ZONE 'UTC')::date+2)", now
     ) { (_) throws(StoreError) in }
+    // A webhook that has its sums to tell is waited for.
     try rows(
-      "SELECT drop_days($1,$2)", NotificationID.first(at: receiptsBefore), receiptsBefore
+      """
+      SELECT drop_days(least($1,(SELECT min(p.notification_id) FROM beams_webhook w
+        JOIN beams_publish p ON p.publish_id=w.publish_id)),$2)
+      """, NotificationID.first(at: receiptsBefore), receiptsBefore
     ) { (_) throws(StoreError) in }
   }
 
@@ -64,12 +68,14 @@ extension Transaction {
   }
 
   /// Deletes notifications without a day's partition that were stored and became final before `time`, with their receipts; true while more
-  /// is left.
+  /// is left. A webhook that has its sums to tell is waited for.
   fileprivate func deleteNotifications(before time: UnixMilliseconds, limit: Int) throws(StoreError) -> Bool {
     let ids = try all(
       """
       SELECT s.notification_id FROM notification_state_default s
-      WHERE s.notification_id<$1 AND s.done_at<=$2 ORDER BY s.notification_id LIMIT $3 FOR UPDATE SKIP LOCKED
+      WHERE s.notification_id<$1 AND s.done_at<=$2 AND NOT EXISTS(SELECT 1 FROM beams_publish p
+        JOIN beams_webhook w ON w.publish_id=p.publish_id WHERE p.notification_id=s.notification_id)
+      ORDER BY s.notification_id LIMIT $3 FOR UPDATE SKIP LOCKED
       """, NotificationID.first(at: time), time, limit
     ) { NotificationID($0.integer(0)) }
     guard !ids.isEmpty else { return false }

@@ -81,9 +81,9 @@ extension PostgreSQLStore: SelfServiceStore {
     }
   }
 
-  /// Stores the notifications of one publish.
+  /// Stores the notifications of one publish, and its webhook.
   public func publish(
-    _ publications: [Publication], publishID: String, instance: String
+    _ publications: [Publication], publishID: String, instance: String, webhook: Webhook?
   ) async throws(StoreError) -> [NotificationID] {
     let isUrgent = publications.contains { $0.lane == .urgent }
     // The ids of the last run, see ``publish(_:)``.
@@ -98,6 +98,7 @@ extension PostgreSQLStore: SelfServiceStore {
           """, publishID, id, instance)
         ids.append(id)
       }
+      if let webhook { try transaction.add(webhook, of: publishID) }
       return ids
     }
   }

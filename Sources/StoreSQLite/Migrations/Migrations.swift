@@ -5,7 +5,7 @@ import PushCore
 /// A change of the schema is one more text at the end of ``all``; texts that were released are never edited.
 enum Migrations {
   /// The migrations, from version 1 on.
-  static let all = [migration001, migration002, migration003, migration004, migration005, migration006]
+  static let all = [migration001, migration002, migration003, migration004, migration005, migration006, migration007]
 
   /// `PRAGMA application_id` of our files: "push".
   private static let applicationID: Int64 = 0x7075_7368

@@ -33,12 +33,15 @@ extension Transaction {
     return ids.count
   }
 
-  /// Deletes notifications that were stored and became final before `time`, with their receipts; true while more is left.
+  /// Deletes notifications that were stored and became final before `time`, with their receipts; true while more is left. A webhook that
+  /// has its sums to tell is waited for.
   fileprivate func deleteNotifications(before time: UnixMilliseconds, limit: Int) throws(StoreError) -> Bool {
     let ids = try all(
       """
       SELECT n.notification_id FROM notification n CROSS JOIN notification_state s ON s.notification_id=n.notification_id
-      WHERE n.notification_id<?1 AND s.done_at<=?2 ORDER BY n.notification_id LIMIT ?3
+      WHERE n.notification_id<?1 AND s.done_at<=?2 AND NOT EXISTS(SELECT 1 FROM beams_publish p
+        CROSS JOIN beams_webhook w ON w.publish_id=p.publish_id WHERE p.notification_id=n.notification_id)
+      ORDER BY n.notification_id LIMIT ?3
       """, NotificationID.first(at: time), time, limit
     ) { NotificationID($0.integer(0)) }
     var left = limit

@@ -81,9 +81,9 @@ extension SQLiteStore: SelfServiceStore {
     }
   }
 
-  /// Stores the notifications of one publish.
+  /// Stores the notifications of one publish, and its webhook.
   public func publish(
-    _ publications: [Publication], publishID: String, instance: String
+    _ publications: [Publication], publishID: String, instance: String, webhook: Webhook?
   ) async throws(StoreError) -> [NotificationID] {
     let isUrgent = publications.contains { $0.lane == .urgent }
     return try await write(isUrgent: isUrgent) { (transaction) throws(StoreError) in
@@ -95,6 +95,7 @@ extension SQLiteStore: SelfServiceStore {
           "INSERT INTO beams_publish(publish_id,notification_id,instance_id) VALUES(?1,?2,?3)", publishID, id, instance)
         ids.append(id)
       }
+      if let webhook { try transaction.add(webhook, of: publishID) }
       return ids
     }
   }

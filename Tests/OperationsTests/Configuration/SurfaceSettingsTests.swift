@@ -21,6 +21,7 @@ struct SurfaceSettingsTests {
       """
       { "device_api": { "default_topic": "com.example.app", "environment": "sandbox", "open_endpoints": ["tokens", "notify"] },
         "users": { "allow_unverified": true }, "interests": { "protected": ["auth-*", "vip"] },
+        "webhooks": { "allowed_networks": ["10.0.0.0/8", "::1"], "allow_http": true },
         "listeners": [{ "address": "127.0.0.1:1", "serve": ["device", "beams"] }],
         "beams": [{ \(Self.instance), "environment": "sandbox" }] }
       """
@@ -33,6 +34,8 @@ struct SurfaceSettingsTests {
     #expect(beams.id == "00000000-0000-4000-8000-00000000beef" && beams.environment == .sandbox)
     #expect(beams.secretKey.reveal() == "0123456789ABCDEF" && beams.topics == ["com.example.app"])
     #expect(!EffectiveSettings(configuration).text.contains("0123456789ABCDEF"))
+    #expect(configuration.webhooks.allowedNetworks.map(\.description) == ["10.0.0.0/8", "::1"])
+    #expect(configuration.webhooks.allowHTTP)
     let names = ["auth-jane", "auth-", "vip", "vips", "Auth-x"]
     #expect(
       names.map { name in configuration.protectedInterests.contains { $0.matches(name) } } == [
@@ -46,6 +49,7 @@ struct SurfaceSettingsTests {
 
     #expect(configuration.protectedInterests.map(\.description) == ["auth-*"])
     #expect(configuration.deviceAPI.openEndpoints.isEmpty && !configuration.users.allowUnverified)
+    #expect(configuration.webhooks.allowedNetworks.isEmpty && !configuration.webhooks.allowHTTP)
   }
 
   @Test(
@@ -53,7 +57,7 @@ struct SurfaceSettingsTests {
     arguments: [
       #"{ "device_api": { "open_endpoints": ["token"] } }"#, #"{ "device_api": { "default_topic": "a b" } }"#,
       #"{ "users": { "allow_unverified": 1 } }"#, #"{ "interests": { "protected": ["a*b"] } }"#,
-      #"{ "interests": { "protected": [""] } }"#,
+      #"{ "interests": { "protected": [""] } }"#, #"{ "webhooks": { "allowed_networks": ["localhost"] } }"#,
       #"{ "beams": [{ "instance_id": "x", "secret_key": "SECRETSECRETSECRET", "topics": ["com.example.app"] }] }"#,
       #"{ "beams": [{ "instance_id": "00000000-0000-4000-8000-00000000beef", "secret_key": "SECRET short", "topics": ["a.b"] }] }"#,
       "{ \"beams\": [{ \(instance), \"secret\": \"SECRETSECRETSECRET\" }] }",

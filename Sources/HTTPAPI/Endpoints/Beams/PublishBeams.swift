@@ -16,11 +16,11 @@ enum PublishBeams {
       answers: [RouteAnswer(200, "Enqueued.", .document)], refusals: [422]
     ) { call, instance in
       try call.checkContentType()
-      let publish = try BeamsPublish(call.request.body, to: audience)
+      let publish = try BeamsPublish(call.request.body, to: audience, webhooks: call.context.policy.webhooks)
       let publishID = "pubid-\(UUIDText.random())"
       let publications = try publications(publish, publishID, instance, call)
       let began = call.context.clocks.monotonicTime()
-      _ = try await store(publications, publishID, instance, call)
+      _ = try await store(publications, publish.webhook, publishID, instance, call)
       call.context.metrics.record(call.context.clocks.monotonicTime().since(began), of: .enqueue)
       call.context.metrics.add(to: .notificationsEnqueued)
       return .json { $0.member("publishId", publishID) }
@@ -55,16 +55,17 @@ enum PublishBeams {
   }
 
   private static func store(
-    _ publications: [Publication], _ publishID: String, _ instance: Configuration.BeamsInstance, _ call: Call
+    _ publications: [Publication], _ webhook: Webhook?, _ publishID: String, _ instance: Configuration.BeamsInstance,
+    _ call: Call
   ) async throws -> [NotificationID] {
     let store = call.context.store
     do {
-      return try await store.publish(publications, publishID: publishID, instance: instance.id)
+      return try await store.publish(publications, publishID: publishID, instance: instance.id, webhook: webhook)
     } catch {
       guard error.code == .unknownTopic else { throw error }
     }
     for topic in instance.topics { try await call.context.bind(topic) }
-    return try await store.publish(publications, publishID: publishID, instance: instance.id)
+    return try await store.publish(publications, publishID: publishID, instance: instance.id, webhook: webhook)
   }
 }
 
