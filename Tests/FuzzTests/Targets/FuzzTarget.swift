@@ -13,7 +13,7 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
   /// All targets.
   package static let all = [
     json, payload, notification, response, privateKey, configuration, commandLine, csv, deviceToken, interestSlug,
-    packed, headerBlock, clientSession, serverSession, providerToken, timeText,
+    packed, headerBlock, clientSession, serverSession, providerToken, timeText, webhookURL,
   ]
 }
 

@@ -68,4 +68,23 @@ extension FuzzTarget {
     let written = RFC3339.format(time)
     try require((try? RFC3339.parse(written)) != nil, "a time that was written cannot be read")
   }
+
+  /// URLs of webhooks, as who publishes writes them.
+  static let webhookURL = FuzzTarget(name: "webhook-url") { bytes in
+    let text = String(decoding: bytes, as: UTF8.self)
+    let everywhere = ["0.0.0.0/0", "::/0"].compactMap { IPAddressRange($0) }
+    if let url = try? WebhookURL(text, policy: WebhookPolicy(allowedNetworks: everywhere, allowsHTTP: true)) {
+      try require(
+        text.utf8.count <= WebhookURL.limitBytes && text.utf8.allSatisfy { $0 > 0x20 && $0 < 0x7F },
+        "such a URL is taken")
+      let isNumber = url.host.split(separator: ".").last?.utf8.allSatisfy { Array("0123456789".utf8).contains($0) }
+      try require(!url.host.isEmpty && (isNumber == false || IPAddress(url.host) != nil), "such a host is taken")
+      try require(IPAddress(url.host) != nil || text.lowercased().holdsBytes(of: url.host), "another host is read")
+      try require(!"\(url)".contains { "@/?%".contains($0) }, "more than a host is shown")
+    }
+    let policy = WebhookPolicy()
+    guard let url = try? WebhookURL(text, policy: policy) else { return }
+    try require(url.text.reveal().lowercased().hasPrefix("https://"), "another scheme is taken")
+    try require(IPAddress(url.host).flatMap(policy.refusal) == nil, "an address that is forbidden is taken")
+  }
 }
