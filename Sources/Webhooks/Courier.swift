@@ -34,17 +34,20 @@ public struct Courier: Sendable {
     self.options = options
   }
 
-  /// Sends a JSON body; the status of the answer, of whatever kind. Redirects are not followed.
-  public func post(_ body: [UInt8], to url: SecretText) async -> Result<Int, PostFailure> {
-    await withCheckedContinuation { continuation in
-      do {
-        try Threads.start("webhook") {
-          continuation.resume(returning: Result { () throws(PostFailure) in try send(body, to: url) })
-        }
-      } catch {
-        continuation.resume(returning: .failure(PostFailure("\(error)")))
+  /// Sends a JSON body; the status of the answer, of whatever kind. Redirects are not followed. Nil when the calling task is
+  /// canceled first: nobody waits for the thread then.
+  public func post(_ body: [UInt8], to url: SecretText) async -> Result<Int, PostFailure>? {
+    let (results, answer) = AsyncStream.makeStream(of: Result<Int, PostFailure>.self)
+    do {
+      try Threads.start("webhook") {
+        answer.yield(Result { () throws(PostFailure) in try send(body, to: url) })
+        answer.finish()
       }
+    } catch {
+      return .failure(PostFailure("\(error)"))
     }
+    for await result in results { return result }
+    return nil
   }
 
   private func send(_ body: [UInt8], to text: SecretText) throws(PostFailure) -> Int {

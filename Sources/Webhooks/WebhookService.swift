@@ -24,7 +24,7 @@ public final class WebhookService: Service {
   private let clocks: any Clocks
   private let tell: @Sendable (WebhookEvent) -> Void
   private let storeFails = Lock(false)
-  private let stopping = AsyncStream.makeStream(of: Never.self)
+  private let events = AsyncStream.makeStream(of: Event.self)
 
   /// A service on a store and a courier.
   ///
@@ -40,51 +40,49 @@ public final class WebhookService: Service {
     tell = events
   }
 
-  /// Sends what is due until ``stop()``; then what is on its way may arrive.
+  /// Sends what is due until ``stop()``; then what is on its way may arrive. When canceled it leaves that to the next lease.
   public func run() async {
-    await withTaskGroup(of: Event.self) { group in
-      group.addTask {
-        for await _ in self.stopping.stream {}
-        return .stopped
-      }
-      group.addTask { .tick }
+    await withTaskGroup { group in
+      group.addTask { await self.tick() }
+      await work()
+      group.cancelAll()
+    }
+  }
+
+  /// Takes nothing new.
+  public func stop() { events.continuation.yield(.stopped) }
+
+  private func tick() async {
+    while !Task.isCancelled {
+      events.continuation.yield(.tick)
+      await clocks.sleep(until: clocks.monotonicTime() + Self.pollInterval)
+    }
+  }
+
+  private func work() async {
+    await withDiscardingTaskGroup { group in
       var open = 0
       var isMoreDue = false
       var isStopping = false
-      while let event = await group.next() {
+      for await event in events.stream {
         switch event {
-        case .stopped: isStopping = true
-        case .tick where !isStopping:
-          let next = clocks.monotonicTime() + Self.pollInterval
-          group.addTask { await self.sleep(until: next) }
-          isMoreDue = true
-        case .tick: break
+        case .tick: isMoreDue = true
         case .done: open -= 1
+        case .stopped: isStopping = true
         }
-        guard !isStopping else {
-          group.cancelAll()
-          continue
-        }
-        guard isMoreDue, open < Self.capacity else { continue }
+        if isStopping, open == 0 { return }
+        guard !isStopping, isMoreDue, open < Self.capacity else { continue }
         let messages = await claim(Self.capacity - open)
         isMoreDue = messages.count == Self.capacity - open
         open += messages.count
         for message in messages {
           group.addTask {
             await self.deliver(message)
-            return .done
+            self.events.continuation.yield(.done)
           }
         }
       }
     }
-  }
-
-  /// Takes nothing new.
-  public func stop() { stopping.continuation.finish() }
-
-  private func sleep(until deadline: MonotonicTime) async -> Event {
-    await clocks.sleep(until: deadline)
-    return .tick
   }
 
   private func claim(_ limit: Int) async -> [WebhookMessage] {
@@ -92,7 +90,7 @@ public final class WebhookService: Service {
   }
 
   private func deliver(_ message: WebhookMessage) async {
-    let result = await courier.post(message.body, to: message.webhook.url)
+    guard let result = await courier.post(message.body, to: message.webhook.url) else { return }
     let (settlement, event) = judge(message, result)
     // A lease that was lost belongs to another process, which settles it.
     _ = await attempt { () throws(StoreError) in try await self.store.settle(message, as: settlement) }

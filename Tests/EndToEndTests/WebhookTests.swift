@@ -107,4 +107,21 @@ import Testing
       #expect(bodies[1]["results"]?["apns"]?["numSuccessfulPublishes"]?.integer == 1)
     }
   }
+
+  @Test("a proxy of the environment is not used: the address that is checked would be the proxy's")
+  func proxies() async throws {
+    let site = try await Site()
+    let server = try await HookServer()
+    try site.writeConfiguration(listeners: Self.listeners, others: Self.settings(allowing: #""127.0.0.1""#))
+    let proxy = "http://127.0.0.1:\(try freePort())"
+    let variables = ["http_proxy", "HTTPS_PROXY", "ALL_PROXY"].map { ($0, proxy) }
+    let relay = try site.pushrelay.start(
+      ["serve"], environment: BuiltProgram.defaultEnvironment.merging(variables) { $1 }, directory: site.directory.path)
+
+    _ = try await publish("news", webhook: "http://127.0.0.1:\(server.port)/200", at: try await address(relay))
+
+    #expect(try await server.requests(1).count >= 1)
+    relay.signal(SIGTERM)
+    #expect(try await relay.result().status == 0)
+  }
 }
