@@ -159,6 +159,28 @@ private func nothingToTell(_ fixture: StoreFixture) async throws {
   #expect(try await fixture.claimWebhooks().isEmpty)
 }
 
+private func manyUnfinished(_ fixture: StoreFixture) async throws {
+  try await fixture.bindApp()
+  try await withThrowingTaskGroup { group in
+    for number in 0..<1050 { group.addTask { _ = try await fixture.publish("pubid-\(number)") } }
+    try await group.waitForAll()
+  }
+  for _ in 0..<3 {
+    let messages = try await fixture.claimWebhooks(limit: 500)
+    try await withThrowingTaskGroup { group in
+      for message in messages { group.addTask { _ = try await fixture.store.settle(message, as: .ended) } }
+      try await group.waitForAll()
+    }
+  }
+  fixture.clocks.advance(by: .seconds(1))
+  let id = try await fixture.publish("pubid-last")[0]
+  _ = try await fixture.store.cancel(id)
+
+  // A call looks at a bounded number of them.
+  #expect(try await fixture.claimWebhooks().isEmpty)
+  #expect(try await fixture.tell().publishID == "pubid-last")
+}
+
 private func retentionWaits(_ fixture: StoreFixture) async throws {
   try await fixture.bindApp()
   let id = try await fixture.publish("pubid-1")[0]

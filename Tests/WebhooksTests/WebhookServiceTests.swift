@@ -82,7 +82,7 @@ import Testing
       try await bench.look()
       _ = try await bench.events(2)
 
-      let requests = try bench.server.requests()
+      let requests = try await bench.server.requests(2)
       #expect(
         requests.map(\.body) == [
           #"{"publishId":"pubid-1","status":"STARTED","requestBody":{"x": 1.0}}"#,
@@ -105,11 +105,11 @@ import Testing
       try await bench.look()
       let delivered = try await bench.events(2)[1]
       #expect(delivered == .delivered(publishID: "pubid-2", host: "127.0.0.1"))
-      #expect(try bench.server.requests().count { $0.path == "/500,200" } == 1)
+      #expect(try await bench.server.requests(2).count { $0.path == "/500,200" } == 1)
       try await bench.look()
 
       #expect(try await bench.events(3)[2] == .delivered(publishID: "pubid-1", host: "127.0.0.1"))
-      let bodies = try bench.server.requests().filter { $0.path == "/500,200" }.map(\.body)
+      let bodies = try await bench.server.requests(3).filter { $0.path == "/500,200" }.map(\.body)
       #expect(bodies.count == 2 && bodies[0] == bodies[1])
     }
   }
@@ -128,7 +128,9 @@ import Testing
       #expect(events[0] == .failed(publishID: "pubid-1", host: "127.0.0.1", reason: "it answered 302"))
       #expect(events[4] == .givenUp(publishID: "pubid-1", host: "127.0.0.1", reason: "it answered 503"))
       #expect(events[5] == .delivered(publishID: "pubid-1", host: "127.0.0.1"))
-      let statuses = try bench.server.requests().map { try JSONValue(parsing: Array($0.body.utf8))["status"]?.string }
+      let statuses = try await bench.server.requests(6).map {
+        try JSONValue(parsing: Array($0.body.utf8))["status"]?.string
+      }
       #expect(statuses == Array(repeating: "STARTED", count: 5) + ["FINISHED"])
     }
   }

@@ -2,7 +2,8 @@ import Operations
 import PushCore
 
 extension PostgreSQLStore: WebhookStore {
-  /// Sets back what is not final yet, and leases what is due; what another process looks at is passed over.
+  /// Sets back what is not final yet, and leases what is due; of the 500 that are due longest, so that the call stays short. What another
+  /// process looks at is passed over.
   public func claimWebhooks(lease: Duration, limit: Int) async throws(StoreError) -> [WebhookMessage] {
     try await write { (transaction) throws(StoreError) in
       try transaction.setBackUnfinished()
@@ -33,10 +34,11 @@ extension Transaction {
       """
       UPDATE beams_webhook SET due_at=$1+greatest(interval '1 second',least(interval '1 minute',($1-created_at)/10))
       WHERE publish_id=ANY(ARRAY(SELECT w.publish_id FROM beams_webhook w
-        WHERE w.due_at<=$1 AND w.state=1 AND EXISTS(SELECT 1 FROM beams_publish p
-          JOIN notification_state s ON s.notification_id=p.notification_id
-          WHERE p.publish_id=w.publish_id AND s.done_at IS NULL)
-        ORDER BY w.due_at LIMIT 500 FOR UPDATE SKIP LOCKED))
+        WHERE w.publish_id=ANY(ARRAY(SELECT publish_id FROM beams_webhook WHERE due_at<=$1 ORDER BY due_at LIMIT 500))
+          AND w.due_at<=$1 AND w.state=1 AND EXISTS(SELECT 1 FROM beams_publish p
+            JOIN notification_state s ON s.notification_id=p.notification_id
+            WHERE p.publish_id=w.publish_id AND s.done_at IS NULL)
+        FOR UPDATE SKIP LOCKED))
       """, now)
   }
 
@@ -45,9 +47,10 @@ extension Transaction {
       """
       UPDATE beams_webhook SET due_at=$2, epoch=epoch+1
       WHERE publish_id=ANY(ARRAY(SELECT w.publish_id FROM beams_webhook w
-        WHERE w.due_at<=$1 AND (w.state=0 OR NOT EXISTS(SELECT 1 FROM beams_publish p
-          JOIN notification_state s ON s.notification_id=p.notification_id
-          WHERE p.publish_id=w.publish_id AND s.done_at IS NULL))
+        WHERE w.publish_id=ANY(ARRAY(SELECT publish_id FROM beams_webhook WHERE due_at<=$1 ORDER BY due_at LIMIT 500))
+          AND w.due_at<=$1 AND (w.state=0 OR NOT EXISTS(SELECT 1 FROM beams_publish p
+            JOIN notification_state s ON s.notification_id=p.notification_id
+            WHERE p.publish_id=w.publish_id AND s.done_at IS NULL))
         ORDER BY w.due_at LIMIT $3 FOR UPDATE SKIP LOCKED))
       RETURNING publish_id, epoch, url, body, state, tries
       """, now, after(lease), limit

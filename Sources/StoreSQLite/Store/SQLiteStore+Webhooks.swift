@@ -2,7 +2,7 @@ import Operations
 import PushCore
 
 extension SQLiteStore: WebhookStore {
-  /// Sets back what is not final yet, and leases what is due.
+  /// Sets back what is not final yet, and leases what is due; of the 500 that are due longest, so that the call stays short.
   public func claimWebhooks(lease: Duration, limit: Int) async throws(StoreError) -> [WebhookMessage] {
     try await write { (transaction) throws(StoreError) in
       try transaction.setBackUnfinished()
@@ -31,11 +31,11 @@ extension Transaction {
     try run(
       """
       UPDATE beams_webhook SET due_at=?1+max(1000,min(60000,(?1-created_at)/10))
-      WHERE publish_id IN (SELECT w.publish_id FROM beams_webhook w
-        WHERE w.due_at<=?1 AND w.state=1 AND EXISTS(SELECT 1 FROM beams_publish p
+      WHERE publish_id IN (SELECT due.publish_id
+        FROM (SELECT publish_id, state FROM beams_webhook WHERE due_at<=?1 ORDER BY due_at LIMIT 500) due
+        WHERE due.state=1 AND EXISTS(SELECT 1 FROM beams_publish p
           CROSS JOIN notification_state s ON s.notification_id=p.notification_id
-          WHERE p.publish_id=w.publish_id AND s.done_at IS NULL)
-        ORDER BY w.due_at LIMIT 500)
+          WHERE p.publish_id=due.publish_id AND s.done_at IS NULL))
       """, now)
   }
 
@@ -43,11 +43,12 @@ extension Transaction {
     var messages = try all(
       """
       UPDATE beams_webhook SET due_at=?1+?2, epoch=epoch+1
-      WHERE publish_id IN (SELECT w.publish_id FROM beams_webhook w
-        WHERE w.due_at<=?1 AND (w.state=0 OR NOT EXISTS(SELECT 1 FROM beams_publish p
+      WHERE publish_id IN (SELECT due.publish_id
+        FROM (SELECT publish_id, state FROM beams_webhook WHERE due_at<=?1 ORDER BY due_at LIMIT 500) due
+        WHERE due.state=0 OR NOT EXISTS(SELECT 1 FROM beams_publish p
           CROSS JOIN notification_state s ON s.notification_id=p.notification_id
-          WHERE p.publish_id=w.publish_id AND s.done_at IS NULL))
-        ORDER BY w.due_at LIMIT ?3)
+          WHERE p.publish_id=due.publish_id AND s.done_at IS NULL)
+        LIMIT ?3)
       RETURNING publish_id, epoch, url, body, state, tries
       """, now, lease.wholeMilliseconds, limit
     ) { row in
