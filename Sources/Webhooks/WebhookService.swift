@@ -54,8 +54,8 @@ public final class WebhookService: Service {
 
   private func tick() async {
     while !Task.isCancelled {
-      events.continuation.yield(.tick)
       await clocks.sleep(until: clocks.monotonicTime() + Self.pollInterval)
+      events.continuation.yield(.tick)
     }
   }
 

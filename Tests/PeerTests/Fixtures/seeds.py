@@ -3,9 +3,12 @@
 usage: seeds.py SETTINGS.json PART; prints one line for each check, and ends with 1 at the first that fails.
 """
 
+import http.server
 import json
+import queue
 import secrets
 import sys
+import threading
 import time
 
 import requests
@@ -53,6 +56,21 @@ def pushes(token):
         if found or time.monotonic() > deadline:
             return found
         time.sleep(0.02)
+
+
+def webhook():
+    """A receiver of webhooks: its URL, and the queue of what it gets."""
+    got = queue.Queue()
+
+    class Receiver(http.server.BaseHTTPRequestHandler):
+        def do_POST(self):
+            got.put(json.loads(self.rfile.read(int(self.headers["Content-Length"]))))
+            self.send_response(204)
+            self.end_headers()
+
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Receiver)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    return f"http://127.0.0.1:{server.server_address[1]}/", got
 
 
 def push_book():
@@ -168,7 +186,8 @@ def login_approval():
 
     payload = {"hash": secrets.token_hex(20) + "." + secrets.token_urlsafe(24), "email": "janedoe@pusher.com"}
     alert = {"title": "Dashboard", "body": "Dashboard just sent a new approval request"}
-    body = {"apns": {"aps": {"alert": alert, "category": "LoginActions", "payload": payload}}}
+    url, told = webhook()
+    body = {"apns": {"aps": {"alert": alert, "category": "LoginActions", "payload": payload}}, "webhookUrl": url}
     publish = backend().publish_to_interests([interest, "some-other-interest"], body)["publishId"]
     check(publish.startswith("pubid-"), "the library publishes over TLS")
     refused(PusherAuthError, lambda: backend(secret="nope").publish_to_interests([interest], body), "a wrong key is refused")
@@ -182,6 +201,12 @@ def login_approval():
     check(headers["apns-topic"] == TOPIC and headers["apns-push-type"] == "alert", "by an alert for its app")
     check(got["aps"]["category"] == "LoginActions" and got["aps"]["payload"] == payload, "with the approval untouched")
     check(got["aps"]["alert"] == alert and got["data"]["pusher"]["publishId"] == publish, "and the publish's id")
+
+    started, finished = told.get(timeout=30), told.get(timeout=30)
+    request = {**body, "interests": [interest, "some-other-interest"]}
+    check(started == {"publishId": publish, "status": "STARTED", "requestBody": request}, "the webhook hears of the start")
+    results = {"apns": {"numSuccessfulPublishes": 1, "numFailedPublishes": 0}}
+    check(finished == {**started, "status": "FINISHED", "results": results}, "and of the end")
 
     event = {"event": "Open", "publishId": publish, "deviceId": first["id"], "timestampSecs": int(time.time())}
     report = requests.post(
