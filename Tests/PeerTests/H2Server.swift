@@ -25,7 +25,8 @@ struct H2Server {
 
   private func all() throws -> [JSONValue] {
     // The last line may not be whole yet.
-    let whole = program.output.prefix(upTo: program.output.lastIndex(of: "\n") ?? program.output.startIndex)
+    let output = program.output
+    let whole = output.prefix(upTo: output.lastIndex(of: "\n") ?? output.startIndex)
     return try whole.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
   }
 }

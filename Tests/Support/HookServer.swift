@@ -30,7 +30,8 @@ public final class HookServer: Sendable {
 
   /// The requests so far, in the order of their arrival.
   public func requests() throws -> [Request] {
-    let whole = program.output.prefix(upTo: program.output.lastIndex(of: "\n") ?? program.output.startIndex)
+    let output = program.output
+    let whole = output.prefix(upTo: output.lastIndex(of: "\n") ?? output.startIndex)
     return try whole.split(separator: "\n").filter { $0.hasPrefix("{") }.map { line in
       let value = try JSONValue(parsing: Array(line.utf8))
       let fields = value["fields"]?.object?.map { ($0.name, $0.value.string ?? "") } ?? []
