@@ -47,6 +47,8 @@ public final class Worker: Sendable {
       (lane == .urgent ? urgent : other).inbox.wake(lane)
     }
     await lookAround(everything: true)
+    // What a worker that died has left is there to be claimed at once.
+    await attempt { () throws(StoreError) in try await self.reap() }
     await withTaskGroup { group in
       group.addTask { await self.care() }
       await withTaskGroup { loops in
@@ -90,14 +92,19 @@ public final class Worker: Sendable {
       turn += 1
       // A sweep holds what nobody has signed for lately: this worker says first that it can.
       await lookAround(everything: turn % 5 == 0)
-      let live = await urgent.live + other.live
       await attempt { () throws(StoreError) in
-        for task in try await self.store.reap(except: live) where task.isParked {
-          self.tell(.parked(notification: task.notificationID))
-        }
+        try await self.reap()
         if turn % 5 == 0 { try await self.store.sweep() }
         if turn % Self.retentionInterval == 0 { try await self.removeOld() }
       }
+    }
+  }
+
+  /// Takes back the work of workers that are dead or lost their leases.
+  private func reap() async throws(StoreError) {
+    let live = await urgent.live + other.live
+    for task in try await store.reap(except: live) where task.isParked {
+      tell(.parked(notification: task.notificationID))
     }
   }
 

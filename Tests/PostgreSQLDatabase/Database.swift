@@ -34,7 +34,7 @@ enum Database {
       END $$;
       TRUNCATE app, credential, provider_token, device, interest, subscription, notification, notification_state,
         notification_total, idempotency, task, reason, receipt_chunk, receipt, api_key, app_user,
-        subscription_pending, beams_device, beams_publish, receipt_mark, beams_webhook
+        subscription_pending, beams_device, beams_publish, receipt_mark, beams_webhook, worker
         RESTART IDENTITY;
       ALTER SEQUENCE device_seq RESTART; ALTER SEQUENCE notification_seq RESTART;
       """, at: uri)

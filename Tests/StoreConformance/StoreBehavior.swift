@@ -20,9 +20,8 @@ public struct StoreBehavior: Sendable, CustomStringConvertible {
 
   /// All behaviors that need no worker, in the order of a notification's life.
   public static let all: [StoreBehavior] =
-    registry + listing + intake + idempotency + leases + flushes + walks + recipients + pauses + cancellation + reading
-    + overview
-    + keys + selfService + webhooks + care
+    registry + listing + intake + idempotency + leases + owners + flushes + walks + recipients + pauses + cancellation
+    + reading + overview + keys + selfService + webhooks + care
 }
 
 /// An empty store, the clocks it tells time by, and a way to open the same data again.

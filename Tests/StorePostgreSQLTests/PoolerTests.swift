@@ -1,9 +1,10 @@
 import Foundation
 import Operations
 import PushCore
-import StorePostgreSQL
 import Support
 import Testing
+
+@testable import StorePostgreSQL
 
 /// A PgBouncer before the tests' server: a few sessions, given to whoever begins a transaction.
 private enum Pooler {
@@ -62,18 +63,49 @@ struct PoolerTests {
   private static let behaviors =
     StoreBehavior.idempotency + StoreBehavior.leases + StoreBehavior.flushes + StoreBehavior.care
 
-  @Test("Behind a pooler the store conforms", .timeLimit(.minutes(2)), arguments: behaviors)
-  func conforms(_ behavior: StoreBehavior) async throws {
+  /// Runs `body` with a database and its place behind the pooler.
+  private func withPooler(
+    _ body: (PostgreSQLLocation, PostgreSQLLocation) async throws -> Void
+  ) async throws {
     try await Database.with { location, server in
       let folder = try await Pooler.folder(server)
       let uri = location.uri.reveal().replacingOccurrences(
         of: "host=\(server.folder)", with: "host=\(folder)&port=6432")
-      let pooled = PostgreSQLLocation(uri)
+      try await body(location, PostgreSQLLocation(uri))
+    }
+  }
+
+  @Test("Behind a pooler the store conforms", .timeLimit(.minutes(2)), arguments: behaviors)
+  func conforms(_ behavior: StoreBehavior) async throws {
+    try await withPooler { _, pooled in
       let clocks = DrivenClocks()
       let store = try await PostgreSQLStore.open(pooled, clocks: clocks)
       let fixture = StoreFixture(
         store: store, clocks: clocks, openAnother: { try await PostgreSQLStore.open(pooled, clocks: clocks) })
       try await behavior.check(fixture)
+      await store.close()
+    }
+  }
+
+  @Test("A worker behind a pooler takes no lock that the pooler could lose, and is never called dead")
+  func noLock() async throws {
+    try await withPooler { location, pooled in
+      let direct = try await PostgreSQLStore.open(location)
+      let store = try await PostgreSQLStore.open(pooled)
+      for (owner, store) in [(7, direct), (8, store)] as [(Int64, PostgreSQLStore)] {
+        _ = try await store.claimExpired(owner: owner, lease: .seconds(15), limit: 1)
+        await store.onNewWork { _ in }
+      }
+      let other = try Connection(location, patience: .seconds(10), answerTime: .seconds(60))
+      #expect(try other.execute("SELECT string_agg(owner::text,',') FROM pushrelay.worker") == "7")
+      #expect(try other.execute("SELECT count(*) FROM pg_locks \(OwnerLockTests.here)") == "1")
+
+      // Who is behind one sees the death of others all the same.
+      await direct.close()
+      try await eventually("the one that is not is called dead") {
+        _ = try await store.reap(except: [])
+        return try other.execute("SELECT count(*) FROM pushrelay.worker") == "0"
+      }
       await store.close()
     }
   }

@@ -14,10 +14,11 @@ import Testing
       let path = directory.path(of: "relay.db")
       let store = try await SQLiteStore.open(path)
       _ = try await store.bind([.example])
+      _ = try await store.claimExpired(owner: 7, lease: .seconds(15), limit: 1)
       // The checkpointer takes its lock at its first look.
       try await eventually("the lock file") { FileManager.default.fileExists(atPath: path + "-checkpointer") }
 
-      for file in [path, path + "-wal", path + "-shm", path + "-checkpointer", path + "-bell"] {
+      for file in [path, path + "-wal", path + "-shm", path + "-checkpointer", path + "-bell", path + "-worker-7"] {
         let mode = try FileManager.default.attributesOfItem(atPath: file)[.posixPermissions] as? Int
         #expect(mode == 0o600, "\(file)")
       }

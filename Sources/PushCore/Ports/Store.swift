@@ -35,11 +35,13 @@ public protocol Store: ProviderTokenStore {
 
   // MARK: Worker
 
-  /// Leases due tasks, unordered; those of held credentials are left out.
+  /// Leases due tasks, unordered; those of held credentials are left out. From an owner's first claim until the store is closed or its
+  /// process ends, other processes can see that the owner lives.
   func claim(_ request: ClaimRequest) async throws(StoreError) -> [LeasedTask]
   /// Leases held tasks past their deadline: they settle as expired, which needs no signature.
   func claimExpired(owner: Int64, lease: Duration, limit: Int) async throws(StoreError) -> [LeasedTask]
-  /// Frees tasks whose lease ran out; parks those that were claimed five times without progress.
+  /// Frees tasks whose lease ran out, and those of owners that are seen to be dead, which may take two calls a second apart; parks those that
+  /// were claimed five times without progress. An owner that cannot be seen is left to its leases.
   ///
   /// - Parameter live: tasks that the calling worker still works on: a late renewal of them is no death.
   func reap(except live: [TaskID]) async throws(StoreError) -> [ReapedTask]

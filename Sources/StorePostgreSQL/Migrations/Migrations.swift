@@ -7,6 +7,7 @@ enum Migrations {
   /// The migrations, from version 1 on.
   static let all = [
     migration001, migration002, migration003, migration004, migration005, migration006, migration007, migration008,
+    migration009,
   ]
 
   /// Held while the schema is looked at and changed: of processes that start together one migrates, the others wait.

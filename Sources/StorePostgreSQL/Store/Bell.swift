@@ -1,7 +1,8 @@
 import Operations
 import PushCore
 
-/// Tells other processes that lanes got work, and hears of theirs: NOTIFY and LISTEN on a connection of its own.
+/// Tells other processes that lanes got work, and hears of theirs: NOTIFY and LISTEN on a connection of its own. The same session holds the
+/// locks that show this process's workers alive: see ``OwnerLock``.
 ///
 /// A hint and nothing more: workers look by themselves too. Never inside the transaction that brings the work, because a commit with a
 /// NOTIFY takes a lock of the whole server, so that commits no longer share a write to the disk. Behind a pooler that shares sessions between
@@ -10,6 +11,10 @@ final class Bell: Sendable {
   private struct State {
     var handlers: [@Sendable (Lane) -> Void] = []
     var unsaid: Set<Lane> = []
+    /// The workers of this process.
+    var owners: [Int64] = []
+    /// Since when, or from when on, the locks of others tell something; nil while there is no session.
+    var trustedSince: MonotonicTime?
     var isStopped = false
     /// Set once the thread runs.
     var waker: Waker?
@@ -17,6 +22,8 @@ final class Bell: Sendable {
 
   /// The shortest time between two notifications: what comes in between is said together.
   private static let interval = Duration.milliseconds(5)
+  /// The time between two tries to take a lock that an earlier session of ours holds for the server.
+  private static let lockInterval = Duration.milliseconds(250)
   private static let channel = "pushrelay_work"
 
   private let location: PostgreSQLLocation
@@ -48,6 +55,22 @@ final class Bell: Sendable {
     state.withLock { $0.handlers.append(handler) }
     if wake() { await firstTry.wait() }
   }
+
+  /// Shows that a worker of this process lives, from soon on and until the bell is closed.
+  func hold(_ owner: Int64) {
+    let isNew = state.withLock { state in
+      guard !state.owners.contains(owner) else { return false }
+      state.owners.append(owner)
+      return true
+    }
+    if isNew { wake() }
+  }
+
+  /// The workers of this process.
+  var owners: [Int64] { state.withLock { $0.owners } }
+
+  /// Since when the locks of others tell whether they live; nil or a time to come: they do not at the moment.
+  var trustedSince: MonotonicTime? { state.withLock { $0.trustedSince } }
 
   /// Ends the thread once everything is said; does not wait for it.
   func stop() {
@@ -94,21 +117,29 @@ final class Bell: Sendable {
     var delay = ReconnectDelay()
     var isListening = false
     var wasListening = false
+    var wasConnected = false
+    var shown: Set<Int64> = []
     while true {
       waker.drain()
-      let (lanes, isStopped, listens) = state.withLock { state in
+      let (lanes, owners, isStopped, listens) = state.withLock { state in
         defer { state.unsaid = [] }
-        return (state.unsaid, state.isStopped, !state.handlers.isEmpty)
+        return (state.unsaid, state.owners, state.isStopped, !state.handlers.isEmpty)
       }
       if isStopped, lanes.isEmpty { break }
       do throws(StoreError) {
-        if connection == nil, !lanes.isEmpty || listens {
+        if connection == nil, !lanes.isEmpty || listens || !owners.isEmpty {
           isListening = false
+          shown = []
           connection = try Connection(location, patience: options.connectTime, answerTime: options.answerTime)
           delay.reset()
+          trust(after: wasConnected ? OwnerWatch.patienceAfterReconnect : .zero)
+          wasConnected = true
         }
         if let connection {
           try say(lanes, on: connection)
+          for owner in owners where !shown.contains(owner) {
+            if try OwnerLock.take(owner, on: connection) { shown.insert(owner) }
+          }
           if listens, !isListening {
             try connection.execute("LISTEN \(Self.channel)")
             isListening = true
@@ -120,8 +151,9 @@ final class Bell: Sendable {
         }
         // What came in since the state was read has woken the descriptor again.
         if isStopped { continue }
-        let until: MonotonicTime = .distantFuture
-        if let connection, listens {
+        let until =
+          shown.count < owners.count ? clock.monotonicTime() + Self.lockInterval : MonotonicTime.distantFuture
+        if let connection, listens || !owners.isEmpty {
           tell(Self.lanes(try connection.notifications(or: waker.descriptor, until: until)))
         } else {
           _ = SocketWait.wait([waker.descriptor], untilReadableOr: until)
@@ -130,6 +162,7 @@ final class Bell: Sendable {
       } catch {
         // A hint is lost, no work.
         connection = nil
+        state.withLock { $0.trustedSince = nil }
         firstTry.fire()
         _ = SocketWait.wait(
           [waker.descriptor], untilReadableOr: clock.monotonicTime() + delay.next(jitter: .random(in: 0...1)))
@@ -138,6 +171,11 @@ final class Bell: Sendable {
     }
     firstTry.fire()
     end.fire()
+  }
+
+  private func trust(after patience: Duration) {
+    let since = clock.monotonicTime() + patience
+    state.withLock { $0.trustedSince = since }
   }
 
   /// Not durable, since nothing depends on it: so it waits for no disk.

@@ -9,21 +9,32 @@ extension PostgreSQLStore {
 
   /// Leases due tasks; those that another transaction claims at the same moment are passed over.
   public func claim(_ request: ClaimRequest) async throws(StoreError) -> [LeasedTask] {
-    try await write(isUrgent: request.lane == .urgent) { (transaction) throws(StoreError) in
+    bell.hold(request.owner)
+    return try await write(isUrgent: request.lane == .urgent) { (transaction) throws(StoreError) in
       try transaction.claim(request)
     }
   }
 
   /// Leases held tasks past their deadline.
   public func claimExpired(owner: Int64, lease: Duration, limit: Int) async throws(StoreError) -> [LeasedTask] {
-    try await write { (transaction) throws(StoreError) in
+    bell.hold(owner)
+    return try await write { (transaction) throws(StoreError) in
       try transaction.claimExpired(owner: owner, lease: lease, limit: limit)
     }
   }
 
-  /// Frees up to 1000 tasks whose lease ran out.
+  /// Frees up to 1000 tasks whose lease ran out, or whose owner is dead: see ``OwnerWatch``.
   public func reap(except live: [TaskID]) async throws(StoreError) -> [ReapedTask] {
-    try await write { (transaction) throws(StoreError) in try transaction.reap(except: live) }
+    try await write { [bell, ownerWatch] (transaction) throws(StoreError) in
+      let free = try transaction.ownersWithoutLock(except: bell.owners)
+      let dead = ownerWatch.withLock {
+        $0.look(free, trusted: bell.trustedSince, at: SystemClocks().monotonicTime())
+      }
+      let reaped = try transaction.reap(except: live, dead: dead)
+      // Then none of them has a lease left.
+      if reaped.isEmpty, !dead.isEmpty { try transaction.forget(owners: dead) }
+      return reaped
+    }
   }
 }
 
@@ -83,15 +94,15 @@ extension Transaction {
       timeLeft: .milliseconds(row.time(16).value - now.value), isCanceled: row.bool(17))
   }
 
-  fileprivate func reap(except live: [TaskID]) throws(StoreError) -> [ReapedTask] {
+  fileprivate func reap(except live: [TaskID], dead: [Int64]) throws(StoreError) -> [ReapedTask] {
     let reaped = try all(
       """
       UPDATE task SET state=CASE WHEN claims>=$2 THEN 2 ELSE 0 END, owner=NULL, due_at=greatest(due_at,$3)
       WHERE task_id=ANY(ARRAY(SELECT task_id FROM task
-        WHERE state=1 AND (lease_until<$1 OR lease_until>$4) AND task_id<>ALL($5) LIMIT 1000 FOR UPDATE SKIP LOCKED))
+        WHERE state=1 AND (lease_until<$1 OR lease_until>$4 OR owner=ANY($6)) AND task_id<>ALL($5) LIMIT 1000 FOR UPDATE SKIP LOCKED))
       RETURNING task_id, notification_id, lane, state
       """, now, PostgreSQLStore.claimsWithoutProgress, UnixMilliseconds(now.value - 30_000),
-      after(PostgreSQLStore.longestLease), live
+      after(PostgreSQLStore.longestLease), live, dead
     ) { row in
       ReapedTask(
         id: TaskID(row.integer(0)), notificationID: NotificationID(row.integer(1)),

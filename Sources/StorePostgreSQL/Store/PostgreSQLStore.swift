@@ -5,7 +5,7 @@ import PushCore
 ///
 /// Four sessions: urgent calls and all other writing ones, the workers' walk, and what people ask for. Each is a thread with a connection;
 /// none needs anything of the server's session beyond one transaction, so a pooler may stand between. Another connection hears of the work
-/// of other processes.
+/// of other processes, and shows them that this one lives.
 public final class PostgreSQLStore: Store {
   /// How it behaves.
   public struct Options: Sendable {
@@ -31,7 +31,9 @@ public final class PostgreSQLStore: Store {
   private let ordinary: Session
   private let walker: Session
   private let reader: Session
-  private let bell: Bell
+  let bell: Bell
+  /// Which other workers are dead.
+  let ownerWatch = Lock(OwnerWatch())
   /// When partitions are looked at next.
   let nextDayCare = Lock(MonotonicTime(nanoseconds: 0))
 

@@ -9,21 +9,29 @@ extension SQLiteStore {
 
   /// Leases due tasks.
   public func claim(_ request: ClaimRequest) async throws(StoreError) -> [LeasedTask] {
-    try await write(isUrgent: request.lane == .urgent) { (transaction) throws(StoreError) in
-      try transaction.claim(request)
+    try await write(isUrgent: request.lane == .urgent) { [owners] (transaction) throws(StoreError) in
+      try owners.hold(request.owner)
+      return try transaction.claim(request)
     }
   }
 
   /// Leases held tasks past their deadline.
   public func claimExpired(owner: Int64, lease: Duration, limit: Int) async throws(StoreError) -> [LeasedTask] {
-    try await write { (transaction) throws(StoreError) in
-      try transaction.claimExpired(owner: owner, lease: lease, limit: limit)
+    try await write { [owners] (transaction) throws(StoreError) in
+      try owners.hold(owner)
+      return try transaction.claimExpired(owner: owner, lease: lease, limit: limit)
     }
   }
 
-  /// Frees up to 1000 tasks whose lease ran out.
+  /// Frees up to 1000 tasks whose lease ran out, or whose owner's lock nobody holds any more.
   public func reap(except live: [TaskID]) async throws(StoreError) -> [ReapedTask] {
-    try await write { (transaction) throws(StoreError) in try transaction.reap(except: live) }
+    try await write { [owners] (transaction) throws(StoreError) in
+      let dead = owners.dead()
+      let reaped = try transaction.reap(except: live, dead: dead)
+      // Then none of them has a lease left, and what they were is known no longer.
+      if reaped.isEmpty { owners.remove(dead) }
+      return reaped
+    }
   }
 }
 
@@ -81,14 +89,16 @@ extension Transaction {
       timeLeft: .milliseconds(row.integer(16)), isCanceled: row.bool(17))
   }
 
-  fileprivate func reap(except live: [TaskID]) throws(StoreError) -> [ReapedTask] {
+  fileprivate func reap(except live: [TaskID], dead: [Int64]) throws(StoreError) -> [ReapedTask] {
     let reaped = try all(
       """
       UPDATE task SET state=CASE WHEN claims>=?2 THEN 2 ELSE 0 END, owner=NULL, due_at=max(due_at,?1-30000)
-      WHERE task_id IN (SELECT task_id FROM task WHERE state=1 AND (lease_until<?1 OR lease_until>?1+?4)
+      WHERE task_id IN (SELECT task_id FROM task WHERE state=1
+          AND (lease_until<?1 OR lease_until>?1+?4 OR owner IN (SELECT value FROM json_each(?5)))
           AND task_id NOT IN (SELECT value FROM json_each(?3)) LIMIT 1000)
       RETURNING task_id, notification_id, lane, state
-      """, now, SQLiteStore.claimsWithoutProgress, JSONList(live.lazy.map(\.rawValue)), SQLiteStore.longestLease
+      """, now, SQLiteStore.claimsWithoutProgress, JSONList(live.lazy.map(\.rawValue)), SQLiteStore.longestLease,
+      JSONList(dead)
     ) { row in
       ReapedTask(
         id: TaskID(row.integer(0)), notificationID: NotificationID(row.integer(1)),

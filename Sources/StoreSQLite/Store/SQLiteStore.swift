@@ -29,10 +29,14 @@ public final class SQLiteStore: Store {
   private let walker: Reader
   private let reader: Reader
   private let checkpointer: Checkpointer
+  let owners: OwnerLocks
   private let name: String
 
-  private init(name: String, writer: Writer, walker: Reader, reader: Reader, checkpointer: Checkpointer) {
-    self.name = name
+  private init(
+    path: String, writer: Writer, walker: Reader, reader: Reader, checkpointer: Checkpointer
+  ) {
+    name = "sqlite:\(path)"
+    owners = OwnerLocks(database: path)
     self.writer = writer
     self.walker = walker
     self.reader = reader
@@ -53,7 +57,7 @@ public final class SQLiteStore: Store {
       let checkpointer = try Checkpointer.start(path, options: options)
       logGrew.set { checkpointer.wake() }
       return SQLiteStore(
-        name: "sqlite:\(path)", writer: writer, walker: walker, reader: reader, checkpointer: checkpointer)
+        path: path, writer: writer, walker: walker, reader: reader, checkpointer: checkpointer)
     } catch {
       await writer.close()
       throw error
@@ -84,6 +88,7 @@ public final class SQLiteStore: Store {
     await reader.close()
     // Last: the connection that closes last copies the log into the file and removes it.
     await writer.close()
+    owners.release()
   }
 
   // MARK: Calls
