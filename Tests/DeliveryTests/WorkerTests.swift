@@ -273,6 +273,58 @@ struct WorkerTests {
     }
   }
 
+  @Test("who registers while a scheduled notification is sent is left out, who came before its time is in")
+  func scheduledAudience() async throws {
+    let sender = ScriptedSender { _ in nil }
+    try await WorkerBench.run(sender) { bench in
+      let id = try await bench.publish(
+        Target(interests: ["later"]), lane: .bulk, sendAt: UnixMilliseconds(bench.clocks.wallTime().value + 60_000))
+      let early = try await bench.register(3000, interest: "later")
+      try await bench.until("it has begun", step: .milliseconds(500)) { sender.sent.count == 2000 }
+
+      let late = (0..<200).map { DeviceToken(stored: String(repeating: "f", count: 60) + String(1000 + $0)) }
+      _ = try await bench.store.register(
+        late.map {
+          DeviceRegistration(
+            topic: WorkerBench.topic, environment: .production, token: $0, interests: .set(["later"]))
+        })
+      sender.script { _ in .accepted }
+      sender.answerHeldBack(.accepted)
+      let status = try await bench.final(id)
+
+      #expect(status.counts.accepted == 3000 && status.isComplete)
+      #expect(Set(sender.times.keys) == Set(early.map(\.text)))
+    }
+  }
+
+  @Test("an urgent push waits neither for a full bulk send nor for its retries")
+  func urgentBesideBulk() async throws {
+    let sender = ScriptedSender { $0.lane == .urgent ? .accepted : nil }
+    try await WorkerBench.run(sender) { bench in
+      let tokens = try await bench.register(5000, interest: "all")
+      let bulk = try await bench.publish(Target(interests: ["all"]), lane: .bulk)
+      try await bench.until("all streams are taken") { sender.sent.count == 2000 }
+
+      func urgent() async throws -> Duration {
+        let start = bench.clocks.monotonicTime()
+        let status = try await bench.final(
+          try await bench.publish(Target(tokens: [tokens[0]]), lane: .urgent), step: .milliseconds(1))
+        #expect(status.counts.accepted == 1)
+        return bench.clocks.monotonicTime().since(start)
+      }
+      let duringSend = try await urgent()
+      sender.script { $0.lane == .urgent ? .accepted : .retry(.known(ReasonID(42)), notBefore: nil) }
+      sender.answerHeldBack(.retry(.known(ReasonID(42)), notBefore: nil))
+      try await bench.until("all have failed once") { sender.sent.count { $0.lane == .bulk } >= 5000 }
+      let duringRetries = try await urgent()
+
+      // In the worker's time, which stands still while the machine is busy with the others.
+      #expect(duringSend < .milliseconds(250) && duringRetries < .milliseconds(250), "\(duringSend) \(duringRetries)")
+      sender.script { _ in .accepted }
+      #expect(try await bench.final(bulk, step: .milliseconds(500)).counts.accepted == 5000)
+    }
+  }
+
   @Test("an urgent audience beyond a thousand devices goes on in lane 1, each device once")
   func urgentMany() async throws {
     try await WorkerBench.run { bench in

@@ -92,6 +92,28 @@ struct QueueTests {
     #expect(try await second.result().status == 130)
   }
 
+  private static func canBeFirstProcess() async throws -> Bool {
+    try await BuiltProgram(path: "/usr/bin/unshare").run(["-Urpf", "/bin/true"]).status == 0
+  }
+
+  @Test(
+    "as the first process of a container the relay heeds SIGTERM",
+    .enabled("this user may make no process namespace") { try await canBeFirstProcess() })
+  func firstProcess() async throws {
+    let site = try await Site()
+    let container = try BuiltProgram(path: "/usr/bin/unshare").start(
+      ["-Urpf", "--kill-child", site.pushrelay.path, "serve"], directory: site.directory.path)
+    _ = try await container.errorLine(containing: "serving")
+    let children = try String(
+      contentsOfFile: "/proc/\(container.processID)/task/\(container.processID)/children", encoding: .utf8)
+    let relay = try #require(children.split(separator: " ").first.flatMap { pid_t($0) })
+
+    #expect(kill(relay, SIGTERM) == 0)
+    let end = try await container.result()
+
+    #expect(end.status == 0 && end.errorOutput.contains("stopped"), "\(end.text)")
+  }
+
   @Test("an idle relay ends at once: it waits neither for its grace nor for its next look at the queue")
   func idle() async throws {
     let site = try await Site()

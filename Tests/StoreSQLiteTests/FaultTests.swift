@@ -319,9 +319,89 @@ import Testing
       let tasks = try await store.claim(
         ClaimRequest(lane: .normal, owner: 1, lease: .seconds(15), window: nil, credentials: credentials, limit: 10))
       #expect(tasks.count == 10)
+      // Of a lane without work, so that no time of the disk is in it.
+      let look = ClaimRequest(
+        lane: .urgent, owner: 1, lease: .seconds(15), window: nil, credentials: credentials, limit: 10)
+      #expect(try await Self.median { _ = try await store.claim(look) } < .milliseconds(5))
       try endless.execute("COMMIT")
       await store.close()
       #expect(events.current.count == 1)
+    }
+  }
+
+  /// What a call takes, at half of fifty times.
+  private static func median(_ call: () async throws -> Void) async throws -> Duration {
+    let clocks = SystemClocks()
+    var times: [Duration] = []
+    for _ in 0..<50 {
+      let start = clocks.monotonicTime()
+      try await call()
+      times.append(clocks.monotonicTime().since(start))
+    }
+    return times.sorted()[25]
+  }
+
+  @Test("A claim among two hundred thousand scheduled tasks looks at none of them")
+  func manyScheduled() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let store = try await SQLiteStore.open(path)
+      _ = try await store.bind([.example])
+      let connection = try Connection(path: path, busyTimeout: .seconds(10))
+      try connection.execute(
+        """
+        WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i+1 FROM n WHERE i<200000)
+        INSERT INTO task(notification_id,app_id,credential_id,lane,due_at,expires_at,lo,hi,cursor)
+          SELECT i, 1, 1, 1, 9000000000000+i, 9900000000000, 0, 1, 0 FROM n
+        """)
+      let due = try await Self.publish(store, 1)
+      let credentials = try await store.credentials().map(\.id)
+      let request = ClaimRequest(
+        lane: .normal, owner: 1, lease: .seconds(15), window: nil, credentials: credentials, limit: 10)
+
+      #expect(try await store.claim(request).map(\.notificationID) == [due])
+      // From now on nothing is due, so that no time of the disk is in it.
+      let claim = try await Self.median { _ = try await store.claim(request) }
+      let scan = try await Self.median { _ = try connection.number("SELECT count(*) FROM task WHERE settled>0") }
+      #expect(claim * 4 < scan, "\(claim) to claim, \(scan) to read all")
+      await store.close()
+    }
+  }
+
+  @Test("A file that becomes read-only fails writes for now and loses nothing; opened again, all goes on")
+  func readOnly() async throws {
+    try await withTemporaryDirectory { directory in
+      let path = directory.path(of: "relay.db")
+      let store = try await SQLiteStore.open(path)
+      _ = try await store.bind([.example])
+      let credentials = try await store.credentials().map(\.id)
+      let request = ClaimRequest(
+        lane: .normal, owner: 1, lease: .seconds(15), window: nil, credentials: credentials, limit: 10)
+      let ids = [try await Self.publish(store, 1), try await Self.publish(store, 2)]
+      let task = try #require(try await store.claim(request).first)
+      try await store.write { (transaction) throws(StoreError) in
+        try transaction.connection.execute("PRAGMA query_only=ON")
+      }
+
+      let lease = LeaseReference(task: task.id, epoch: task.epoch)
+      let writes: [@Sendable () async throws -> Void] = [
+        { _ = try await Self.publish(store, 3) },
+        { _ = try await store.claim(request) },
+        { _ = try await store.renew([lease], owner: 1, lease: .seconds(15)) },
+      ]
+      for write in writes {
+        let error = await #expect(throws: StoreError.self) { try await write() }
+        #expect(error?.code == .temporary && error?.remedy.contains("write permission") == true)
+      }
+      for id in ids { #expect(try await store.status(id)?.state == .sending) }
+      await store.close()
+
+      let again = try await SQLiteStore.open(path)
+      // The worker of the store that was closed is dead.
+      #expect(try await again.reap(except: []).count == 2)
+      #expect(Set(try await again.claim(request).map(\.notificationID)) == Set(ids))
+      _ = try await Self.publish(again, 4)
+      await again.close()
     }
   }
 
