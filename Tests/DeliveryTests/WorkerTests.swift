@@ -318,8 +318,8 @@ struct WorkerTests {
       try await bench.until("all have failed once") { sender.sent.count { $0.lane == .bulk } >= 5000 }
       let duringRetries = try await urgent()
 
-      // In the worker's time, which stands still while the machine is busy with the others.
-      #expect(duringSend < .milliseconds(250) && duringRetries < .milliseconds(250), "\(duringSend) \(duringRetries)")
+      // No answer of the bulk send comes by itself, and its retries come after half a minute.
+      #expect(duringSend < .seconds(1) && duringRetries < .seconds(1), "\(duringSend) \(duringRetries)")
       sender.script { _ in .accepted }
       #expect(try await bench.final(bulk, step: .milliseconds(500)).counts.accepted == 5000)
     }

@@ -28,17 +28,65 @@ struct VersionTests {
       ClaimRequest(lane: .bulk, owner: 1, lease: .seconds(15), window: nil, credentials: credentials, limit: 10))
   }
 
-  /// Ends a task whose only device was accepted.
-  private func deliver(_ task: LeasedTask, _ store: PostgreSQLStore) async throws {
+  /// Writes that the only device of a task was accepted.
+  private func deliver(_ task: LeasedTask, _ store: PostgreSQLStore, ends: Bool = true) async throws {
     let device = try #require(try await store.notification(task.notificationID)?.target.devices.first)
     var counts = Counts()
     counts.devices = 1
     counts.accepted = 1
     let flush = TaskFlush(
       task: task.id, notificationID: task.notificationID, epoch: task.epoch, settledBefore: 0, attempt: 0,
-      cursor: device, count: 1, receipts: .packed(ReceiptChunk(devices: [device], exceptions: [])), counts: counts,
-      lists: [], ends: true, cut: false)
+      cursor: ends ? device : task.cursor, count: 1,
+      receipts: .packed(ReceiptChunk(devices: [device], exceptions: [])), counts: counts, lists: [], ends: ends,
+      cut: false)
     #expect(try await store.flush([flush], retirements: [], owner: 1, lease: .seconds(15)) == [.kept])
+  }
+
+  @Test("A task that this version cannot read is parked, and no other waits for it")
+  func unreadableTask() async throws {
+    try await Database.with { location, _ in
+      let clocks = DrivenClocks()
+      let store = try await PostgreSQLStore.open(location, clocks: clocks)
+      _ = try await store.bind([.example])
+      let bad = try await publish(store, "aa")
+      try connection(location).execute("UPDATE pushrelay.task SET list=decode('80','hex')")
+
+      for round in 1...5 {
+        let good = try await publish(store, "b\(round)")
+        let claimed = try await claim(store).map(\.notificationID)
+        #expect(claimed.contains(good) && !claimed.contains(bad))
+        clocks.advance(by: .seconds(16))
+        _ = try await store.reap(except: [])
+      }
+      #expect(try await store.status(bad)?.state == .parked)
+      await store.close()
+    }
+  }
+
+  @Test("Receipts that a later version wrote stop this one from going on with their task, and stay as they are")
+  func laterReceipts() async throws {
+    try await Database.with { location, _ in
+      let store = try await PostgreSQLStore.open(location)
+      _ = try await store.bind([.example])
+      let id = try await publish(store, "aa")
+      let task = try #require(try await claim(store).first)
+      try await deliver(task, store, ends: false)
+      let connection = try connection(location)
+
+      #expect(try await store.settledDevices(of: task, rowReceipts: false).count == 1)
+      #expect(try await store.receipts(id, outcome: nil, after: DeviceID(0), limit: 10).receipts.count == 1)
+      try connection.execute("UPDATE pushrelay.receipt_chunk SET codes=set_byte(codes,0,2)")
+      let reads: [@Sendable () async throws -> Void] = [
+        { _ = try await store.settledDevices(of: task, rowReceipts: false) },
+        { _ = try await store.receipts(id, outcome: nil, after: DeviceID(0), limit: 10) },
+      ]
+      for read in reads {
+        let error = await #expect(throws: StoreError.self) { try await read() }
+        #expect(error?.isTransient == false && error?.description.contains("\(id)") == true)
+      }
+      #expect(try connection.execute("SELECT get_byte(codes,0) FROM pushrelay.receipt_chunk") == "2")
+      await store.close()
+    }
   }
 
   @Test("A notification for a target that only a later version knows is parked, and whole for who can read it")
