@@ -112,13 +112,7 @@ final class Site: Sendable {
   }
 
   /// The requests that the simulator has logged.
-  func requests() throws -> [JSONValue] {
-    let path = directory.path(of: "apns.jsonl")
-    guard FileManager.default.fileExists(atPath: path) else { return [] }
-    return try String(contentsOfFile: path, encoding: .utf8).split(separator: "\n").map {
-      try JSONValue(parsing: Array($0.utf8))
-    }
-  }
+  func requests() throws -> [JSONValue] { try JSONLines.read(directory.path(of: "apns.jsonl")) }
 
   /// Stops the simulator and gives its summary.
   func summary() async throws -> JSONValue {

@@ -23,10 +23,5 @@ struct H2Server {
     return try all().filter { $0["event"]?.string == kind }
   }
 
-  private func all() throws -> [JSONValue] {
-    // The last line may not be whole yet.
-    let output = program.output
-    let whole = output.prefix(upTo: output.lastIndex(of: "\n") ?? output.startIndex)
-    return try whole.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
-  }
+  private func all() throws -> [JSONValue] { try JSONLines.parse(program.output) }
 }

@@ -5,10 +5,11 @@ import Testing
 @Suite("The interface against tools", .timeLimit(.minutes(5)))
 struct InterfaceTests {
   @Test(
-    "schemathesis finds no 5xx, no answer that the OpenAPI document does not have, and nothing wrong that is taken",
+    "schemathesis finds no 5xx, and no answer that the OpenAPI document does not have",
     .enabled(if: Peer.isUsable(Peer.schemathesis), "run scripts/test, which installs the libraries, to run this"))
-  func schemathesis() async throws {
+  func documented() async throws {
     let site = try await SeedSite()
+    // What it must know to come further than 401 and 404.
     let settings = try site.directory.write(
       """
       warnings = false
@@ -24,12 +25,30 @@ struct InterfaceTests {
       headers = { Authorization = "Bearer \(SeedSite.secret)" }
       """, to: "schemathesis.toml")
 
-    // Not: that whatever fits the schemas is taken. They do not say that a cursor is one of ours, or a token registered.
+    try await schemathesis(
+      site, ["--config-file", settings],
+      checks: "not_a_server_error,status_code_conformance,content_type_conformance,response_headers_conformance,"
+        + "response_schema_conformance,unsupported_method,allow_header_conformance")
+  }
+
+  @Test(
+    "schemathesis finds nothing taken that the OpenAPI document forbids",
+    .enabled(if: Peer.isUsable(Peer.schemathesis), "run scripts/test, which installs the libraries, to run this"))
+  func forbidden() async throws {
+    let site = try await SeedSite()
+
+    try await schemathesis(
+      site, [], ["--header", "Authorization: Bearer \(site.apiKey)", "--phases", "coverage,fuzzing"],
+      checks: "negative_data_rejection")
+  }
+
+  private func schemathesis(
+    _ site: SeedSite, _ options: [String], _ runOptions: [String] = [], checks: String
+  ) async throws {
     let result = try await BuiltProgram(path: Peer.schemathesis).run(
-      [
-        "--config-file", settings, "run", "http://\(site.plain)/openapi.json", "--checks", "all", "--exclude-checks",
-        "positive_data_acceptance", "--max-examples", "20", "--continue-on-failure",
-      ], directory: site.directory.path, deadline: .seconds(240))
+      options + ["run", "http://\(site.plain)/openapi.json"] + runOptions
+        + ["--checks", checks, "--max-examples", "20", "--continue-on-failure"],
+      directory: site.directory.path, deadline: .seconds(240))
 
     #expect(result.status == 0, "\(result.text.suffix(8000))")
     #expect(result.output.contains("Tested: "))

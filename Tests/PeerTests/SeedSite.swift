@@ -78,10 +78,7 @@ final class SeedSite: Sendable {
   }
 
   /// What the simulator has answered so far.
-  func logged() throws -> [JSONValue] {
-    let text = try String(contentsOfFile: directory.path(of: "apns.jsonl"), encoding: .utf8)
-    return try text.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
-  }
+  func logged() throws -> [JSONValue] { try JSONLines.read(directory.path(of: "apns.jsonl")) }
 
   /// What the simulator has answered once the relay has ended.
   func requests() async throws -> [JSONValue] {

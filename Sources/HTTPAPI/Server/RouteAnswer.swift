@@ -53,7 +53,7 @@ extension Route {
     switch name {
     case "token" where surface == .backend: #"{"type":"string","pattern":"^([0-9a-fA-F]{2}){1,100}$"}"#
     case "token": #"{"type":"string","pattern":"^[0-9a-fA-F]{1,200}$"}"#
-    case "topic": #"{"type":"string","pattern":"^[a-zA-Z0-9-]+([.][a-zA-Z0-9-]+)*$","maxLength":155}"#
+    case "topic": #"{"type":"string","pattern":"^[a-zA-Z0-9_.-]{1,255}$"}"#
     case "name": #"{"type":"string","pattern":"^[a-zA-Z0-9_=@,.;-]{1,164}$"}"#
     case "instance": #"{"type":"string","format":"uuid"}"#
     default: #"{"type":"string","pattern":"^[^\\u0000-\\u001f\\u007f-\\u009f/]+$"}"#

@@ -38,10 +38,7 @@ final class SimulatorProcess: Sendable {
   var authorityFile: String { folder.path(of: "tls/ca.pem") }
 
   /// The objects of the log so far.
-  func log() throws -> [JSONValue] {
-    let text = try String(contentsOfFile: folder.path(of: "log"), encoding: .utf8)
-    return try text.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
-  }
+  func log() throws -> [JSONValue] { try JSONLines.read(folder.path(of: "log")) }
 
   /// Ends it with SIGTERM; its summary.
   func summary() async throws -> JSONValue {

@@ -38,10 +38,7 @@ final class LocalSimulator: Sendable {
   var summary: Summary { simulator.summary }
 
   /// The objects of the log so far.
-  func log() throws -> [JSONValue] {
-    let text = try String(contentsOfFile: folder.path(of: "log"), encoding: .utf8)
-    return try text.split(separator: "\n").map { try JSONValue(parsing: Array($0.utf8)) }
-  }
+  func log() throws -> [JSONValue] { try JSONLines.read(folder.path(of: "log")) }
 
   /// A client that has shaken hands.
   func client() throws -> RawClient { try RawClient(RawPeer(port: port, authorityFile: authorityFile)) }

@@ -8,8 +8,10 @@ enum OpenTokens {
       .get, "/v1/tokens/{topic}", .problem, "Lists the device tokens of an app.", opening: .tokens,
       answers: [RouteAnswer(200, "The tokens.", .texts)]
     ) { call in
+      let topic = call.parameter("topic")
+      if let fault = TopicText.fault(in: topic) { throw Problem(.malformedRequest, fault) }
       var query = DeviceQuery()
-      query.topic = call.parameter("topic")
+      query.topic = topic
       return Call.list(try await call.tokens(query))
     },
     Route.app(
