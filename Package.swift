@@ -109,7 +109,7 @@ let package = Package(
 
 /// What the fuzzer and `swift test` check with any bytes.
 let fuzzed: [Target.Dependency] = [
-  "APNs", "CNghttp2", "Composition", "HTTP2", "JSON", "OpenSSL", "Operations", "PushCore",
+  "APNs", "CNghttp2", "Composition", "HTTP2", "HTTPAPI", "JSON", "OpenSSL", "Operations", "PushCore",
 ]
 if isFuzzing {
   package.targets += [

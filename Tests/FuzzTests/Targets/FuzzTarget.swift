@@ -13,7 +13,8 @@ package struct FuzzTarget: Sendable, CustomStringConvertible {
   /// All targets.
   package static let all = [
     json, payload, notification, response, privateKey, configuration, commandLine, csv, deviceToken, interestSlug,
-    packed, headerBlock, clientSession, serverSession, providerToken, timeText, webhookURL,
+    packed, headerBlock, clientSession, serverSession, providerToken, timeText, webhookURL, requestTarget, userToken,
+    beamsPublish,
   ]
 }
 
