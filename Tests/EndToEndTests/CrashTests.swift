@@ -70,6 +70,28 @@ struct CrashTests {
   }
 
   @Test(
+    "when PostgreSQL dies for good and its standby takes over, the relays go on there: nothing is lost and nothing doubled",
+    .enabled(if: PostgreSQLServer.absence == nil, "PostgreSQL's server is not installed"))
+  func failover() async throws {
+    try await PostgreSQLServer.withStandby { primary, standby in
+      let site = try await Site(simulatorOptions: Self.apns)
+      let database = try await primary.makeDatabase()
+      let uri = database.replacing(
+        primary.folder, with: "\(primary.folder),\(standby.folder)&target_session_attrs=read-write")
+      try site.writeConfiguration(store: uri)
+      let store = StoreShell(uri: uri)
+      let id = try await Self.prepare(site, store)
+      let relays = try await Self.start(site)
+      try await Self.reach(Self.count / 3, id, site)
+
+      try await primary.order("-m immediate stop")
+      try await standby.order("promote")
+
+      try await Self.end(id, site, store, relays, doubledAtMost: 0)
+    }
+  }
+
+  @Test(
     "while another program keeps all from writing, everything waits and nothing is doubled",
     arguments: StoreKind.present)
   func foreignLock(_ kind: StoreKind) async throws {

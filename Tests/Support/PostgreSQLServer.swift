@@ -32,7 +32,12 @@ public final class PostgreSQLServer: Sendable {
 
   /// Runs `body` with a server of its own, which it may stop, kill and configure.
   public static func with<Result>(_ body: (PostgreSQLServer) async throws -> Result) async throws -> Result {
-    let server = try await PostgreSQLServer()
+    try await with(try await PostgreSQLServer(), body)
+  }
+
+  private static func with<Result>(
+    _ server: PostgreSQLServer, _ body: (PostgreSQLServer) async throws -> Result
+  ) async throws -> Result {
     do {
       let result = try await body(server)
       try await server.end()
@@ -44,20 +49,38 @@ public final class PostgreSQLServer: Sendable {
     }
   }
 
+  /// Runs `body` with two servers of its own: one, and a standby that has every commit before it is answered.
+  public static func withStandby<Result>(
+    _ body: (_ primary: PostgreSQLServer, _ standby: PostgreSQLServer) async throws -> Result
+  ) async throws -> Result {
+    try await with { primary in
+      try await with(try await PostgreSQLServer(standbyOf: primary)) { standby in
+        try await primary.sql("ALTER SYSTEM SET synchronous_standby_names='*'")
+        try await primary.sql("SELECT pg_reload_conf()")
+        return try await body(primary, standby)
+      }
+    }
+  }
+
   private func end() async throws {
     program.closeInput()
     _ = try await program.result(within: .seconds(60))
   }
 
   /// The shell stays beside it and reads a pipe whose other end only this process holds: when that is closed, it stops the server.
-  private init() async throws {
+  private init(standbyOf primary: PostgreSQLServer? = nil) async throws {
+    let make =
+      if let primary {
+        "\(Self.programs)/pg_basebackup -h \(primary.folder) -U pushrelay -D data -R -X stream -c fast"
+      } else {
+        "\(Self.programs)/initdb --no-sync -D data -U pushrelay -A trust -E UTF8 --locale=C"
+      }
     let script = """
       set -eu
       folder=$(mktemp -d /tmp/pushrelay-postgresql.XXXXXX)
       trap 'rm -rf "$folder"' EXIT
       cd "$folder"
-      \(Self.programs)/initdb --no-sync -D data -U pushrelay -A trust -E UTF8 --locale=C >initdb.log 2>&1 ||
-        { cat initdb.log >&2; exit 1; }
+      \(make) >make.log 2>&1 || { cat make.log >&2; exit 1; }
       cat >>data/postgresql.conf <<END
       listen_addresses = ''
       unix_socket_directories = '$folder'
