@@ -87,13 +87,25 @@ enum CheckCommand {
       let held = try await store.credentials().filter { $0.heldSince != nil }
       await store.close()
       try StoreFactory.checkIsInService(configuration.store)
-      return held.map { credential in
-        let advice = credential.heldReason.flatMap(ReasonTable.id).flatMap(ReasonTable.remedy) ?? ""
-        return ConfigurationFinding(
-          .warning, place: "\(credential.topic) (\(credential.environment.name))",
-          "the app is paused since \(credential.heldSince.map(RFC3339.format) ?? ""): \(credential.heldReason ?? "")",
-          remedy: advice + (advice.isEmpty ? "" : " ") + "Then run pushrelay app resume --topic \(credential.topic)")
-      }
+      let missing = try StoreFactory.missingRoles(configuration.store)
+      let roles =
+        missing.isEmpty
+        ? []
+        : [
+          ConfigurationFinding(
+            .note, place: place, setting: "store",
+            "has no roles for backends that enqueue by SQL, since the relay's role may make none",
+            remedy:
+              "if they are wanted, as an administrator and as the schema's owner: \(missing.joined(separator: "; "))")
+        ]
+      return roles
+        + held.map { credential in
+          let advice = credential.heldReason.flatMap(ReasonTable.id).flatMap(ReasonTable.remedy) ?? ""
+          return ConfigurationFinding(
+            .warning, place: "\(credential.topic) (\(credential.environment.name))",
+            "the app is paused since \(credential.heldSince.map(RFC3339.format) ?? ""): \(credential.heldReason ?? "")",
+            remedy: advice + (advice.isEmpty ? "" : " ") + "Then run pushrelay app resume --topic \(credential.topic)")
+        }
     } catch {
       return [
         ConfigurationFinding(

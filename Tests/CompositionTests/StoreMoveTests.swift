@@ -167,13 +167,18 @@ struct StoreMoveTests {
       }
       #expect(leased?.code == .temporary && leased?.remedy.contains("Stop every pushrelay serve") == true)
       _ = try await store.publish(filled.publication(.bulk))
+      // Also when nothing of it is leased any more: who serves it lives.
+      let clocks = DrivenClocks()
+      clocks.advance(by: .seconds(3600) + clocks.wallTime().distance(to: SystemClocks().wallTime()))
+      let served = #expect(throws: StoreError.self) {
+        _ = try StoreMove.run(from: filled.path, to: database, clocks: clocks)
+      }
+      #expect(served?.code == .temporary && served?.underlying == "a relay serves it")
       await store.close()
 
       let other = try await PostgreSQLStore.open(database)
       _ = try await other.bind([Filled.app])
       await other.close()
-      let clocks = DrivenClocks()
-      clocks.advance(by: .seconds(3600) + clocks.wallTime().distance(to: SystemClocks().wallTime()))
       let taken = #expect(throws: StoreError.self) {
         _ = try StoreMove.run(from: filled.path, to: database, clocks: clocks)
       }

@@ -66,6 +66,30 @@ struct PostgreSQLTests {
     }
   }
 
+  @Test("Where the relay's role may make no roles, check says what an administrator runs")
+  func missingRoles() async throws {
+    try await PostgreSQLServer.with { server in
+      try await server.sql("CREATE ROLE relay LOGIN")
+      try await server.sql("CREATE DATABASE relay OWNER relay")
+      let uri = server.uri("relay").replacing("pushrelay@", with: "relay@")
+      let site = try await Site()
+      try site.writeConfiguration(store: uri)
+      #expect(try await site.pushrelay("migrate").status == 0)
+
+      let check = try await site.pushrelay("check")
+      #expect(check.status == 0, "\(check.text)")
+      let advice = try #require(check.output.components(separatedBy: "schema's owner: ").dropFirst().first)
+      for statement in advice.prefix(while: { $0 != "\n" }).components(separatedBy: "; ") {
+        try await server.sql(statement, at: statement.hasPrefix("CREATE") ? server.uri("relay") : uri)
+      }
+      try await server.sql("CREATE ROLE shop LOGIN IN ROLE pushrelay_enqueue, pushrelay_read")
+      let shop = server.uri("relay").replacing("pushrelay@", with: "shop@")
+      let read = "SELECT count(*) FROM pushrelay.receipt_rows WHERE notification_id=1"
+      #expect(try await server.sql(read, at: shop) == ["0"])
+      #expect(try await !site.pushrelay("check").output.contains("CREATE ROLE"))
+    }
+  }
+
   @Test("A backend enqueues in its own transaction: rolled back it never was, committed it is delivered")
   func outbox() async throws {
     try await StoreKind.postgresql.withSite { site, store in

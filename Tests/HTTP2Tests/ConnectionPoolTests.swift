@@ -265,9 +265,20 @@ private func makePool(maximum: Int = 2, ready: [(open: Int, limit: Int)]) -> Con
   @Test("Any answer ends a row of time-outs")
   func timeouts() {
     var health = ConnectionHealth()
-    for _ in 0..<3 { health.timedOut() }
+    health.answered(200)
+    for _ in 0..<2 { health.timedOut() }
+    #expect(health.complaint(timeoutLimit: 3, serverErrorLimit: 0) == nil)
+    health.timedOut()
     #expect(health.complaint(timeoutLimit: 3, serverErrorLimit: 0) != nil)
     health.answered(500)
     #expect(health.complaint(timeoutLimit: 3, serverErrorLimit: 0) == nil)
+  }
+
+  @Test("A connection that has never answered is replaced after one time-out, unless none is")
+  func deadFromTheStart() {
+    var health = ConnectionHealth()
+    health.timedOut()
+    #expect(health.complaint(timeoutLimit: 3, serverErrorLimit: 0) == "it has never answered a request")
+    #expect(health.complaint(timeoutLimit: 0, serverErrorLimit: 0) == nil)
   }
 }

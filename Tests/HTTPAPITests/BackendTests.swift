@@ -2,6 +2,7 @@ import Foundation
 import JSON
 import Operations
 import PushCore
+import StoreSQLite
 import Support
 import Testing
 
@@ -16,6 +17,20 @@ private func notification(_ target: String = #"{"interests":["news"]}"#, _ more:
 
 /// The backend surface: what a backend with an API key can do.
 @Suite(.timeLimit(.minutes(1))) struct BackendTests {
+  @Test("a store that was moved away is out of service for callers, and no fault of theirs or ours")
+  func movedStore() async throws {
+    try await withAPI { api in
+      let key = try await api.key()
+      let source = try MoveSource(path: api.directory.path(of: "relay.db"), clocks: SystemClocks())
+      _ = try source.begin(to: "postgresql://elsewhere")
+
+      let body = #"{"topic":"\#(LocalAPI.topic)","target":{"interests":["a"]},"payload":{"aps":{"alert":"Hi"}}}"#
+      let reply = try await api.call("POST", "/v1/notifications", key: key, body: body)
+
+      #expect(reply.status == 503 && reply.text.contains("out of service"), "\(reply.text)")
+    }
+  }
+
   @Test("a notification is stored as its sender wrote it, before the answer")
   func enqueue() async throws {
     try await withAPI { api in

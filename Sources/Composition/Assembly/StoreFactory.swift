@@ -64,6 +64,14 @@ public enum StoreFactory {
     if case .sqlite(let path) = location { try SQLiteStore.checkIsInService(path: path) }
   }
 
+  /// What an administrator and the schema's owner must run before backends can be granted the store's SQL; empty when nothing.
+  public static func missingRoles(_ location: StoreLocation) throws(StoreError) -> [String] {
+    switch location {
+    case .sqlite: []
+    case .postgresql(let database): try PostgreSQLStore.missingRoles(database)
+    }
+  }
+
   /// Moves the store of another place into this one; see ``StoreMove``.
   ///
   /// - Throws: ``ConfigurationError`` when the two are no SQLite file and PostgreSQL database, or ``StoreError``.

@@ -125,6 +125,8 @@ extension Problem {
     case let error as JSONError: self.init(.notJSON, "\(error)")
     case let error as StoreError where error.isTransient:
       self.init(.unavailable, "the store cannot be used at the moment; try again")
+    case let error as StoreError where error.code == .unusable:
+      self.init(.unavailable, "the store is out of service: it was moved, or is damaged; the relay's log says more")
     case let error as StoreError where error.code == .unknownTopic:
       self.init([NotificationFinding("topic", "no app has this topic; the relay's settings name the apps")])
     default: self.init(.internalError, "the relay's log says more, under the request's id")

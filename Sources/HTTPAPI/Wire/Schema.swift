@@ -90,8 +90,9 @@ enum SchemaName: String, CaseIterable, Sendable {
       "device_token":{"type":["string","null"]},
       "outcome":{"enum":["pending","accepted","rejected","expired","canceled","failed","skipped"]},
       "status":{"type":["integer","null"]},"reason":{"type":["string","null"]},
-      "timestamp":{"type":["string","null"],"format":"date-time"},"attempts":{"type":["integer","null"]},
-      "latency_ms":{"type":["integer","null"]},
+      "timestamp":{"type":["string","null"],"format":"date-time"},"attempts":{"type":["integer","null"],
+        "description":"null where receipts are packed: bulk, and normal beyond about a hundred devices."},
+      "latency_ms":{"type":["integer","null"],"description":"null where attempts is."},
       "delivered_at":{"type":"string","format":"date-time","description":"Reported by the app: the push woke it."},
       "opened_at":{"type":"string","format":"date-time","description":"Reported by the app: a person opened it."}}}
       """

@@ -10,6 +10,12 @@ enum Migrations {
     migration009,
   ]
 
+  /// The roles of backends, with what ``migration003`` and ``migration004`` grant them.
+  static let grants = [
+    ("pushrelay_enqueue", "'{enqueue,wake}', '{}'"),
+    ("pushrelay_read", "'{read_varint,unpack_receipts}', '{receipt_rows}'"),
+  ]
+
   /// Held while the schema is looked at and changed: of processes that start together one migrates, the others wait.
   private static let lock = "SELECT pg_advisory_xact_lock(7261001)"
 

@@ -84,6 +84,19 @@ public final class PostgreSQLStore: Store {
       try Connection(location, patience: options.connectTime, answerTime: options.answerTime)) > 0
   }
 
+  /// The statements that an administrator, and then the schema's owner, must run so that backends can be granted what the schema offers;
+  /// empty where the roles are there.
+  public static func missingRoles(_ location: PostgreSQLLocation) throws(StoreError) -> [String] {
+    let options = Options()
+    let connection = try Connection(location, patience: options.connectTime, answerTime: options.answerTime)
+    var statements: [String] = []
+    for (role, grants) in Migrations.grants {
+      guard try connection.execute("SELECT to_regrole('\(role)') IS NULL") == "t" else { continue }
+      statements += ["CREATE ROLE \(role) NOLOGIN", "SELECT pushrelay.grant_role('\(role)', \(grants))"]
+    }
+    return statements
+  }
+
   deinit {
     for session in [urgent, ordinary, walker, reader] { session.stop() }
     bell.stop()

@@ -44,6 +44,12 @@ final class OwnerLocks: Sendable {
       remedy: "Start this relay again: each start draws an owner of its own.")
   }
 
+  /// Whether other processes work on the database.
+  func isServed() -> Bool {
+    let own = held.withLock { $0 }
+    return owners().contains { own[$0] == nil && isHeld($0) }
+  }
+
   /// The owners whose processes have ended: they had a lock, and nobody holds it.
   func dead() -> [Int64] {
     let own = held.withLock { $0 }
@@ -66,12 +72,19 @@ final class OwnerLocks: Sendable {
 
   private func path(_ owner: Int64) -> String { folder + prefix + String(owner) }
 
-  private func isFree(_ owner: Int64) -> Bool {
+  private func isFree(_ owner: Int64) -> Bool { isLocked(owner) == false }
+
+  private func isHeld(_ owner: Int64) -> Bool { isLocked(owner) == true }
+
+  /// nil where that cannot be found out.
+  private func isLocked(_ owner: Int64) -> Bool? {
     let file = unsafe open(path(owner), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC)
-    guard file >= 0 else { return false }
+    guard file >= 0 else { return nil }
     defer { _ = close(file) }
+    guard isOurs(file) else { return nil }
     // Shared, so that two that look at the same time do not take each other for the owner.
-    return isOurs(file) && flock(file, LOCK_SH | LOCK_NB) == 0
+    if flock(file, LOCK_SH | LOCK_NB) == 0 { return false }
+    return errno == EWOULDBLOCK ? true : nil
   }
 
   /// Whether it is a file that a process of this user made, and not something put in its place.

@@ -14,6 +14,7 @@ public final class MoveSource {
   }
 
   private let connection: Connection
+  private let owners: OwnerLocks
   private let clocks: any Clocks
 
   /// Opens the file and brings it to the schema of this version.
@@ -21,6 +22,7 @@ public final class MoveSource {
     var options = SQLiteStore.Options()
     options.creates = false
     connection = try .openWriter(path, options)
+    owners = OwnerLocks(database: path)
     self.clocks = clocks
     _ = try Migrations.apply(to: connection)
   }
@@ -39,10 +41,10 @@ public final class MoveSource {
       }
       let leased = try number(
         "SELECT count(*) FROM task WHERE state=1 AND lease_until>?1", [clocks.wallTime()])
-      guard leased == 0 else {
+      guard leased == 0, !owners.isServed() else {
         throw StoreError(
           code: .temporary, operation: "move \(connection.name)",
-          underlying: "a relay works on it: \(leased) of its tasks are leased",
+          underlying: leased == 0 ? "a relay serves it" : "a relay works on it: \(leased) of its tasks are leased",
           remedy:
             "Stop every pushrelay serve on it with SIGTERM and try again; what a killed one left is free within 15 s.")
       }
