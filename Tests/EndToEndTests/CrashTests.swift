@@ -132,9 +132,12 @@ struct CrashTests {
 
       try await Self.limit(relays, to: "0:")
       for relay in relays { _ = try await relay.errorLine(containing: "the store fails") }
+      // No TMPDIR: ThreadSanitizer would map a file there that it could not write.
       let refused = try await shell.run(
-        ["-c", #"trap '' XFSZ; ulimit -f 0; exec "$0" "$@""#, site.sendpush.path, "enqueue", "--interest", "news"]
-          + ["--title", "Hello"], directory: site.directory.path)
+        [
+          "-c", #"trap '' XFSZ; ulimit -f 0; TMPDIR=/nonexistent exec "$0" "$@""#, site.sendpush.path, "enqueue",
+          "--interest", "news", "--title", "Hello",
+        ], directory: site.directory.path)
       #expect(refused.status == 75 && refused.output.isEmpty, "\(refused.text)")
       try await Self.limit(relays, to: "unlimited:")
       for relay in relays { _ = try await relay.errorLine(containing: "the store works again") }
