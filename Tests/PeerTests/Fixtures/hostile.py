@@ -179,7 +179,8 @@ attack(
         (get("/%2e%2e/healthz"), (400,)), (get("/healthz%00"), (400,)), (get("/%ff"), (400,)), (get("//healthz"), (404,)),
         (get("/" + "a" * 9000), (414,)), (get("/v1/notifications", method="PATCH"), (405,)), (get("/healthz", method="BREW"), (405,)),
         (get("/v1/apps", "Authorization: Bearer other"), (400,)), (get("/healthz", *["X-A: 1"] * 5000), (closed, 400, 431)),
-        (post("/v1/notifications", b"{}", "Transfer-Encoding: chunked"), (400,)), (post("/v1/notifications", b"{}", "Content-Length: 3"), (400,)),
+        # The body is left unread: the connection's reset can overtake the answer.
+        (post("/v1/notifications", b"{}", "Transfer-Encoding: chunked"), (closed, 400)), (post("/v1/notifications", b"{}", "Content-Length: 3"), (closed, 400)),
         (b"\x16\x03\x01\x02\x00\x01\x00", (closed, 400)), (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", (closed, 400, 404, 405, 505)), (b"\r\n" * 1000, (closed, 400)),
         (b"GET /healthz HTTP/9.9\r\n\r\n", (closed, 400, 505)), (b"GET  HTTP/1.1\r\n\r\n", (closed, 400, 404)), (b"x" * 100, (closed, 400)),
     ]),
