@@ -81,12 +81,14 @@ struct ConnectionTable {
 
   /// Ends the one of these connections that has kept us waiting for longest.
   private mutating func makeRoom(among candidates: (Entry) -> Bool) -> Admission {
-    let waiting = entries.filter { !$0.value.isEnding && $0.value.phase != .answering && candidates($0.value) }
-    let victim = waiting.min { $0.value.since < $1.value.since }
+    var victim: (id: UInt, entry: Entry)?
+    for (id, entry) in entries where !entry.isEnding && entry.phase != .answering && candidates(entry) {
+      if entry.since < victim?.entry.since ?? .distantFuture { victim = (id, entry) }
+    }
     guard let victim else { return .refused }
-    uncount(victim.value)
-    entries[victim.key]?.isEnding = true
-    return .inPlaceOf(descriptor: victim.value.descriptor)
+    uncount(victim.entry)
+    entries[victim.id]?.isEnding = true
+    return .inPlaceOf(descriptor: victim.entry.descriptor)
   }
 
   private mutating func uncount(_ entry: Entry) {

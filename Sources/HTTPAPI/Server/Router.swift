@@ -17,30 +17,37 @@ struct Router: Sendable {
     case parameter(String)
   }
 
-  private let entries: [(parts: [Part], route: Route)]
+  private let routes: [Route]
+  /// Those of each route.
+  private let parts: [[Part]]
 
   /// A router for the routes of these surfaces.
   init(_ routes: [Route], surfaces: Set<Configuration.Surface>) {
-    entries = routes.filter { surfaces.contains($0.surface) }.map { route in
-      let parts = route.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { part in
+    self.routes = routes.filter { surfaces.contains($0.surface) }
+    parts = self.routes.map { route in
+      route.path.dropFirst().split(separator: "/", omittingEmptySubsequences: false).map { part in
         part.hasPrefix("{") ? Part.parameter(String(part.dropFirst().dropLast())) : .text(String(part))
       }
-      return (parts, route)
     }
   }
 
   /// The match of a method, HEAD for GET, and decoded segments. A path that spells a segment out hides one with a parameter there.
   func match(_ method: String, _ segments: [String]) -> Match {
-    let found = entries.compactMap { parts, route in
-      Self.match(parts, route.takesRest ? Self.joined(segments, to: parts.count) : segments).map { (route, $0) }
+    // Each request comes here: a route is copied only when it is the one.
+    var found: [(index: Int, parameters: [String: String])] = []
+    for index in routes.indices {
+      let segments = routes[index].takesRest ? Self.joined(segments, to: parts[index].count) : segments
+      guard let parameters = Self.match(parts[index], segments) else { continue }
+      found.append((index, parameters))
     }
-    let fewest = found.map(\.1.count).min()
+    let fewest = found.lazy.map(\.parameters.count).min()
     var methods: [Method] = []
-    for (route, parameters) in found where parameters.count == fewest {
-      if route.method.rawValue == method || route.method == .get && method == "HEAD" {
-        return .route(route, parameters: parameters)
+    for (index, parameters) in found where parameters.count == fewest {
+      let own = routes[index].method
+      if own.rawValue == method || own == .get && method == "HEAD" {
+        return .route(routes[index], parameters: parameters)
       }
-      methods.append(route.method)
+      methods.append(own)
     }
     return methods.isEmpty ? .nothing : .otherMethods(methods)
   }

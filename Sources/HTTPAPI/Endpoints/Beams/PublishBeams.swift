@@ -38,7 +38,7 @@ enum PublishBeams {
     request.payload = bytes
     request.collapseID = publish.payload.collapseID
     request.expiration = publish.payload.expiration
-    // A push that only wakes the app has one priority, whatever is asked for.
+    // A push that only wakes the app has one priority, whatever is asked for. What is wrong with a payload is said below.
     let isBackground = (try? Payload(bytes))?.inferredPushType == .background
     request.priority = isBackground ? nil : publish.payload.priority
     let environment = Environment(name: instance.environment.rawValue) ?? .production
